@@ -164,13 +164,16 @@ typedef double icf_real;
 #endif
 
 /* Code between these two is compiled without contraction of a * b + c to a fused operation, whatever
-   the flags are; the caller's own code is not touched. GCC 12 ignores the standard pragma. Clang
+   the flags are; the caller's own code is not touched. GCC 12 ignores the standard pragma, and its
+   vectoriser makes fused add-subtracts (vfmaddsub) even with fp-contract=off, so it is off as well. Clang
    overrides it under -ffp-contract=fast, which nothing in a header can undo. */
 #if defined(__clang__)
 #define ICFI_EXACT_BEGIN _Pragma("STDC FP_CONTRACT OFF")
 #define ICFI_EXACT_END _Pragma("STDC FP_CONTRACT DEFAULT")
 #elif defined(__GNUC__)
-#define ICFI_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define ICFI_EXACT_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")") \
+        _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-tree-loop-vectorize\")")
 #define ICFI_EXACT_END _Pragma("GCC pop_options")
 #elif defined(_MSC_VER)
 #define ICFI_EXACT_BEGIN __pragma(float_control(push)) __pragma(fp_contract(off))
@@ -199,12 +202,12 @@ ICF_API int32_t icf_version(void);
 
 typedef enum icf_result {
     ICF_RESULT_OK = 0,
-    ICF_RESULT_BAD_ARGUMENT = -1,  /* a null pointer, a negative count, an index out of range */
-    ICF_RESULT_NOT_FINITE = -2,    /* a NaN or an infinity among the numbers given */
-    ICF_RESULT_NO_MEMORY = -3,     /* ICF_MALLOC answered NULL */
-    ICF_RESULT_TOO_SMALL = -4,     /* the memory given is smaller than the function asks for */
-    ICF_RESULT_MISALIGNED = -5,    /* the memory given is not aligned as malloc aligns */
-    ICF_RESULT_OVERFLOW = -6       /* a size does not fit its integer type */
+    ICF_RESULT_BAD_ARGUMENT = -1, /* a null pointer, a negative count, an index out of range */
+    ICF_RESULT_NOT_FINITE = -2,   /* a NaN or an infinity among the numbers given */
+    ICF_RESULT_NO_MEMORY = -3,    /* ICF_MALLOC answered NULL */
+    ICF_RESULT_TOO_SMALL = -4,    /* the memory given is smaller than the function asks for */
+    ICF_RESULT_MISALIGNED = -5,   /* the memory given is not aligned as malloc aligns */
+    ICF_RESULT_OVERFLOW = -6      /* a size does not fit its integer type */
 } icf_result;
 
 /* The name of a result, such as "too small"; never NULL. */
@@ -362,23 +365,26 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
     icf_quat q;
     int n = 0;
 
-    /* a finite x is below 2^1024, so 513 quarterings are enough; an infinite one ends here as well */
-    while (x > most && n < 513) {
+    /* a finite |h| is below 2^1025, so 1026 halvings are enough; others end here as well */
+    while (x > most && n < 1026) {
         h = icf_vec3_scale(ICF_R(0.5), h);
-        x *= ICF_R(0.25);
+        x = icf_vec3_dot(h, h);
         n++;
     }
 
     /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18 */
-    c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 *
-        (1 - x / 132 * (1 - x / 182 * (1 - x / 240)))))));
-    s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * (1 - x / 110 *
-        (1 - x / 156 * (1 - x / 210))))));
+    c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
+    c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
+    s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
+    s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
     q = icf_quat_make(s * h.x, s * h.y, s * h.z, c);
 
+    /* q^2 / |q|^2: the division keeps rounding from growing in the length */
     while (n-- > 0) {
-        s = 2 * q.w;
-        c = 1 - 2 * (q.x * q.x + q.y * q.y + q.z * q.z);
+        x = q.x * q.x + q.y * q.y + q.z * q.z;
+        s = 1 / (q.w * q.w + x);
+        c = s * (q.w * q.w - x);
+        s = 2 * s * q.w;
         q = icf_quat_make(s * q.x, s * q.y, s * q.z, c);
     }
     return q;
