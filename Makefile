@@ -1,0 +1,157 @@
+# icf: `make help` lists the commands. Needs a C compiler and make; whatever else a target needs and
+# does not find, it names, with the Debian package, and leaves out.
+
+CC ?= cc
+CXX ?= c++
+CFLAGS ?= -O2
+CXXFLAGS ?= -O2
+LDLIBS = -lm
+
+MAIN_EXAMPLE = 01_rotation
+
+# tests/test_X.c makes build/test_X and build/test_X_float; those named here are also built with
+# ICF_NO_SIMD, as test_X_scalar and test_X_scalar_float
+SCALAR_TOO = test_dense test_sparse
+
+# what the peers of bench/NAME.c, compiled from bench/peers/NAME_peers.cc, need
+PEERS_FLAGS = -O3 -march=native -I/usr/include/eigen3 -I/usr/include/suitesparse
+PEERS_LIBS_cholesky = -lcholmod -lldl -lopenblas -ldl
+PEERS_PACKAGES_cholesky = g++ libeigen3-dev libopenblas-dev libsuitesparse-dev
+
+HEADERS := $(wildcard *.h tests/*.h bench/*.h bench/*/*.h)
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+BENCHMARKS := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
+TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+SCALAR_TESTS := $(filter $(SCALAR_TOO),$(TESTS))
+PROGRAMS := $(foreach t,$(TESTS),$(t) $(t)_float) \
+            $(foreach t,$(SCALAR_TESTS),$(t)_scalar $(t)_scalar_float)
+
+# as many compilers at a time as there are processors, unless a -j is given
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+endif
+
+.PHONY: main test check strict sanitize tidy format bench clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+main: build/$(MAIN_EXAMPLE)
+	./build/$(MAIN_EXAMPLE)
+
+help:
+	@echo "make              builds and runs the main example, $(MAIN_EXAMPLE)"
+	@echo "make test         builds and runs every test; ends with: N passed, M failed"
+	@echo "make check        test, strict, sanitize, and the checks of contents, symbols, contraction, examples"
+	@echo "make strict       both headers under many compilers, languages and warnings"
+	@echo "make sanitize     the tests under AddressSanitizer, UndefinedBehaviorSanitizer, MemorySanitizer"
+	@echo "make tidy         clang-tidy, cppcheck, clang-format"
+	@echo "make format       writes every C file as .clang-format says"
+	@echo "make bench        builds and runs every benchmark"
+	@echo "make bench-NAME   builds and runs one: $(BENCHMARKS)"
+	@echo "make build/NAME   builds a program of examples/ or bench/: $(EXAMPLES) $(BENCHMARKS)"
+	@echo "make clean        removes build/, where all that is built lies"
+
+test: $(PROGRAMS:%=build/%)
+	@sh tests/run.sh $^
+
+# one after the other, the quick ones first
+check:
+	@sh tests/check_contents.sh
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory $(EXAMPLES:%=build/%) $(EXAMPLES:%=build/%_float)
+	@sh tests/check_examples.sh $(EXAMPLES)
+	@sh tests/check_symbols.sh
+	@sh tests/check_contraction.sh
+	@$(MAKE) --no-print-directory strict
+	@$(MAKE) --no-print-directory sanitize
+	@cat build/closing-line
+
+strict:
+	@sh tests/strict.sh
+
+tidy:
+	@sh tests/tidy.sh
+
+format:
+	clang-format -i $$(find . -name build -prune -o -name '*.[ch]' -print)
+
+clean:
+	rm -rf build
+
+# ---- programs: each is one C file that includes the headers
+
+# $(call tests-in,DIRECTORY,COMMAND): the four builds of a test
+define tests-in
+$(1)/%: tests/%.c $$(HEADERS)
+	@mkdir -p $(1)
+	$(2) -o $$@ $$< $$(LDLIBS)
+$(1)/%_float: tests/%.c $$(HEADERS)
+	@mkdir -p $(1)
+	$(2) -DICF_FLOAT -o $$@ $$< $$(LDLIBS)
+$(1)/%_scalar: tests/%.c $$(HEADERS)
+	@mkdir -p $(1)
+	$(2) -DICF_NO_SIMD -o $$@ $$< $$(LDLIBS)
+$(1)/%_scalar_float: tests/%.c $$(HEADERS)
+	@mkdir -p $(1)
+	$(2) -DICF_NO_SIMD -DICF_FLOAT -o $$@ $$< $$(LDLIBS)
+endef
+
+$(eval $(call tests-in,build,$$(CC) $$(CFLAGS)))
+
+build/%: examples/%.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(CFLAGS) -I. -o $@ $< $(LDLIBS)
+
+build/%_float: examples/%.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(CFLAGS) -I. -DICF_FLOAT -o $@ $< $(LDLIBS)
+
+# A benchmark is linked with its peers where their libraries are installed. bench/NAME.mk, if there is one,
+# sets BENCH_MORE_NAME, other C files of it, and BENCH_FLAGS_NAME.
+-include $(wildcard bench/*.mk)
+.SECONDEXPANSION:
+
+build/%: bench/%.c $$(BENCH_MORE_$$*) $$(wildcard bench/peers/$$*_peers.cc) $(HEADERS)
+	@mkdir -p build
+	@peers=; \
+	if [ -f bench/peers/$*_peers.cc ]; then \
+	    if CXX="$(CXX)" sh tests/have_peers.sh bench/peers/$*_peers.cc $(PEERS_FLAGS) $(PEERS_LIBS_$*); then \
+	        (set -x; $(CXX) $(PEERS_FLAGS) -c -o build/$*_peers.o bench/peers/$*_peers.cc) || exit 1; \
+	        peers="-DICF_BENCH_PEERS build/$*_peers.o $(PEERS_LIBS_$*) -lstdc++"; \
+	    else \
+	        echo "$*: built without its peers; they need: apt-get install $(PEERS_PACKAGES_$*)"; \
+	    fi; \
+	fi; \
+	set -x; \
+	$(CC) $(CFLAGS) -I. $(BENCH_FLAGS_$*) -o $@ $< $(BENCH_MORE_$*) $$peers $(LDLIBS)
+
+bench-%: build/%
+	./build/$* $(ARGS)
+
+# one at a time: they measure
+bench:
+	@for b in $(BENCHMARKS); do $(MAKE) --no-print-directory bench-$$b || exit 1; done
+
+# ---- the tests under sanitizers
+
+SANITIZE_ADDRESS = $(CC) -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_MEMORY = clang -g -O1 -fno-omit-frame-pointer -fsanitize=memory -fno-sanitize-recover=all
+
+$(eval $(call tests-in,build/address,$$(SANITIZE_ADDRESS)))
+$(eval $(call tests-in,build/memory,$$(SANITIZE_MEMORY)))
+
+.PHONY: sanitize-address sanitize-memory
+sanitize-address: $(PROGRAMS:%=build/address/%)
+	@CLOSING=build/address/closing-line sh tests/run.sh $^
+
+sanitize-memory: $(PROGRAMS:%=build/memory/%)
+	@CLOSING=build/memory/closing-line sh tests/run.sh $^
+
+sanitize:
+	@mkdir -p build; echo 'int main(void) { return 0; }' >build/empty.c
+	@if $(SANITIZE_ADDRESS) -o build/empty build/empty.c >/dev/null 2>&1 && ./build/empty; then \
+	    $(MAKE) --no-print-directory sanitize-address; \
+	else echo "skipped: AddressSanitizer; needs: apt-get install gcc"; fi
+	@if $(SANITIZE_MEMORY) -o build/empty build/empty.c >/dev/null 2>&1 && ./build/empty; then \
+	    $(MAKE) --no-print-directory sanitize-memory; \
+	else echo "skipped: MemorySanitizer; needs: apt-get install clang libclang-rt-14-dev"; fi
