@@ -37,6 +37,8 @@
          >>api-config                           precision, linkage, version
          >>api-results                          what a call answers
          >>api-math                             vectors, quaternions, matrices, transforms
+         >>api-dense                            dense Cholesky
+         >>api-sparse                           block-sparse Cholesky
        the implementation, one section a layer, each knowing only those above it
          >>config                               compilers, assertions, memory functions
          >>math                                 layer 2: small math
@@ -49,7 +51,7 @@
          >>world                                layer 9: bodies, joints, time
        >>licence
 
-   Sections from >>dense to >>world hold their place in this version and are empty.
+   Sections from >>potentials to >>world hold their place in this version and are empty.
 
    OPTIONS
 
@@ -69,6 +71,11 @@
        ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
        ICF_FREE(pointer)                     Define both or none
        ICF_NO_MALLOC         everywhere      no function that allocates; all memory is the caller's
+       ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
+       ICF_NO_AVX2           implementation  no AVX2, which otherwise is used in a plain build where the
+                                             machine turns out to have it; the same bits with and without
+       ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA: faster
+                                             on large matrices, and the end of equal bits between machines
        ICF_ALLOW_FAST_MATH   everywhere      accept -ffast-math, and with it other results on every
                                              compiler; without this it is refused
 
@@ -163,10 +170,11 @@ typedef double icf_real;
 #endif
 #endif
 
-/* Code between these two is compiled without contraction of a * b + c to a fused operation, whatever
-   the flags are; the caller's own code is not touched. GCC 12 ignores the standard pragma, and its
-   vectoriser makes fused add-subtracts (vfmaddsub) even with fp-contract=off, so it is off as well. Clang
-   overrides it under -ffp-contract=fast, which nothing in a header can undo. */
+/* Code between these two is compiled without contraction of a * b + c to a fused operation,
+   whatever the flags are; the caller's own code is not touched. GCC 12 ignores the standard
+   pragma, and its vectoriser makes fused add-subtracts (vfmaddsub) even with fp-contract=off, so
+   it is off as well. Clang overrides it under -ffp-contract=fast, which nothing in a header can
+   undo. */
 #if defined(__clang__)
 #define ICFI_EXACT_BEGIN _Pragma("STDC FP_CONTRACT OFF")
 #define ICFI_EXACT_END _Pragma("STDC FP_CONTRACT DEFAULT")
@@ -185,7 +193,22 @@ typedef double icf_real;
 
 /* In float every function has another name, so that a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
+#define icf_dense_factor icf_dense_factor_float
+#define icf_dense_solve icf_dense_solve_float
 #define icf_result_string icf_result_string_float
+#define icf_sparse_add_diagonal icf_sparse_add_diagonal_float
+#define icf_sparse_add_edge icf_sparse_add_edge_float
+#define icf_sparse_analyze icf_sparse_analyze_float
+#define icf_sparse_begin icf_sparse_begin_float
+#define icf_sparse_begin_partial icf_sparse_begin_partial_float
+#define icf_sparse_bind icf_sparse_bind_float
+#define icf_sparse_bytes icf_sparse_bytes_float
+#define icf_sparse_bytes_most icf_sparse_bytes_most_float
+#define icf_sparse_factor icf_sparse_factor_float
+#define icf_sparse_pattern_bytes icf_sparse_pattern_bytes_float
+#define icf_sparse_solve icf_sparse_solve_float
+#define icf_sparse_wants_diagonal icf_sparse_wants_diagonal_float
+#define icf_sparse_wants_edge icf_sparse_wants_edge_float
 #define icf_version icf_version_float
 #endif
 
@@ -207,7 +230,11 @@ typedef enum icf_result {
     ICF_RESULT_NO_MEMORY = -3,    /* ICF_MALLOC answered NULL */
     ICF_RESULT_TOO_SMALL = -4,    /* the memory given is smaller than the function asks for */
     ICF_RESULT_MISALIGNED = -5,   /* the memory given is not aligned as malloc aligns */
-    ICF_RESULT_OVERFLOW = -6      /* a size does not fit its integer type */
+    ICF_RESULT_OVERFLOW = -6,     /* a size does not fit its integer type */
+    ICF_RESULT_NOT_SPD = -7,      /* a matrix is not symmetric positive definite */
+    ICF_RESULT_NO_FACTOR = -8,    /* solving before a factorisation that succeeded */
+    ICF_RESULT_NOT_CONVERGED =
+        -9 /* the iterations allowed were not enough; the answer is the best so far */
 } icf_result;
 
 /* The name of a result, such as "too small"; never NULL. */
@@ -344,7 +371,8 @@ ICFI_INLINE icf_vec3 icf_quat_rotate_inverse(icf_quat q, icf_vec3 v)
     return icf_quat_rotate(icf_quat_conjugate(q), v);
 }
 
-/* q / |q|; the zero quaternion becomes the identity. Right while |q|^2 does not over- or underflow. */
+/* q / |q|; the zero quaternion becomes the identity. Right while |q|^2 does not over- or
+   underflow. */
 ICFI_INLINE icf_quat icf_quat_normalize(icf_quat q)
 {
     icf_real n = ICF_SQRT(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
@@ -355,8 +383,8 @@ ICFI_INLINE icf_quat icf_quat_normalize(icf_quat q)
 
 /* The rotation by the angle |r|, in radians, about the axis r / |r|; exact to rounding for any r.
 
-   With h = r/2 this is (h sin|h|/|h|, cos|h|). Both are power series in x = |h|^2, summed where they
-   converge fast: h is halved until |h| <= 1/2, and the result squared as many times. */
+   With h = r/2 this is (h sin|h|/|h|, cos|h|). Both are power series in x = |h|^2, summed where
+   they converge fast: h is halved until |h| <= 1/2, and the result squared as many times. */
 ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
 {
     const icf_real most = ICF_R(0.25);
@@ -390,8 +418,8 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
     return q;
 }
 
-/* q after turning for a time dt with the angular velocity w, in the world frame, in rad/s. A constant
-   w is integrated exactly, whatever dt is; the result is a unit quaternion. */
+/* q after turning for a time dt with the angular velocity w, in the world frame, in rad/s. A
+   constant w is integrated exactly, whatever dt is; the result is a unit quaternion. */
 ICFI_INLINE icf_quat icf_quat_integrate(icf_quat q, icf_vec3 w, icf_real dt)
 {
     icf_quat turn = icf_quat_from_rotation_vector(icf_vec3_scale(dt, w));
@@ -448,8 +476,8 @@ ICFI_INLINE icf_mat3 icf_mat3_from_quat(icf_quat q)
                                  icf_vec3_make(2 * (xz + wy), 2 * (yz - wx), 1 - 2 * (xx + yy)));
 }
 
-/* The quaternion of a rotation matrix. Of the four possible formulas it takes the one that divides by
-   the largest component, so it is accurate for every rotation. */
+/* The quaternion of a rotation matrix. Of the four possible formulas it takes the one that
+   divides by the largest component, so it is accurate for every rotation. */
 ICFI_INLINE icf_quat icf_quat_from_mat3(icf_mat3 m)
 {
     icf_real t = m.x.x + m.y.y + m.z.z;
@@ -503,6 +531,123 @@ ICFI_INLINE icf_transform icf_transform_inverse(icf_transform t)
 
 ICFI_EXACT_END
 
+// ------------------------------------------------------------------------------------------------
+// Dense Cholesky: symmetric positive definite systems of the size of a body or a robot
+// >>api-dense
+
+/* Factors the n x n matrix a, column-major, leading dimension ld >= n, of which only the lower
+   triangle is read and written, as A = L D L' in place: below the diagonal L D (not L: column j
+   is scaled by D_j), on it 1 / D_j. ICF_RESULT_NOT_SPD: a is not positive definite, *pivot (may
+   be NULL) is the first column where that shows, and the lower triangle is lost. A NaN or an
+   infinity in a ends so too. n may be 0. */
+ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t* pivot);
+
+/* Solves A x = b with that factor, in place, for `count` columns of x, leading dimension ldx >=
+   n. */
+ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld, icf_real* x,
+                                   int32_t count, int32_t ldx);
+
+// ------------------------------------------------------------------------------------------------
+// Block-sparse Cholesky: piles of bodies, robots among them, meshes
+// >>api-sparse
+
+typedef enum icf_sparse_mode {
+    ICF_SPARSE_FULL,    /* the factor, made as a whole each time; least memory for a factor */
+    ICF_SPARSE_PARTIAL, /* the factor and what its parts pass up: a change redoes only some of it */
+    ICF_SPARSE_ITERATIVE /* no factor: conjugate gradients, in memory that grows as the pattern */
+} icf_sparse_mode;
+
+/* Private: where the pieces of the two blocks of memory of an icf_sparse are, in bytes. */
+typedef struct icfi_sparse_at {
+    size_t size, start, pair, near_start, near, order, position, front, column, edge_front, edge_at,
+        member;
+    size_t parent, child, sibling, cols, rows, blocks, scratch;
+    size_t row_start, run_count, row, row_at, run_to, run_length, redo, panel_at, update_at;
+    size_t panels, panel_reals, updates, small, work;
+    size_t block_at, diagonal_at, diagonal, vectors;
+} icfi_sparse_at;
+
+/* A symmetric matrix of blocks and its factor. The struct is the caller's, and so are the two
+   blocks of memory that it points to: the first belongs to the pattern, the second to the
+   factor. Fields up to `flops` may be read after icf_sparse_analyze. Do not copy it by
+   assignment while it is in use. */
+typedef struct icf_sparse {
+    int32_t cliques, edges; /* blocks on the diagonal; pairs given */
+    int32_t unknowns;       /* rows and columns of the matrix */
+    int32_t fronts;         /* dense pieces the factorisation is made of */
+    int32_t components;     /* parts that nothing connects */
+    double flops; /* additions and multiplications of the ordering, without those that fronts add */
+
+    /* ICF_SPARSE_ITERATIVE only. The caller may change the first two after icf_sparse_bind */
+    icf_real
+        tolerance; /* stop at |b - A x| <= tolerance |b|; default 100 times the rounding error */
+    int32_t
+        budget; /* iterations that a solve may take; default: twice the unknowns, at least 100 */
+    int32_t iterations; /* what the last solve took, all its right-hand sides together */
+    icf_real residual;  /* |b - A x| / |b| of the last solve, the worst of its right-hand sides */
+
+    /* private */
+    void *pattern, *factor;
+    int32_t cookie, mode, state;
+    icfi_sparse_at at;
+    int32_t widest, rows_most;
+} icf_sparse;
+
+/* How many bytes icf_sparse_analyze needs, exactly; 0 if that is more than size_t holds. */
+ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges);
+
+/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1;
+   edge e couples the cliques pairs[2 e] and pairs[2 e + 1]. Edges come in any order, also more
+   than once. All that follows depends on the set of edges, not on their order. `s` is either
+   zeroed or was analysed before: when it holds the same pattern already, that is noticed,
+   nothing is computed again and the factor stays as it is. The arrays are not needed afterwards;
+   `memory` is, for as long as s is used. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED, OVERFLOW;
+   s and memory are then as before. */
+ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
+                                      const int32_t* sizes, int32_t edges, const int32_t* pairs);
+
+/* How many bytes icf_sparse_bind needs for the pattern in s, exactly; 0 if that is more than
+   size_t holds. */
+ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode);
+
+/* An upper bound of that over all patterns of so many cliques of at most `largest` unknowns, and
+   edges. For the two modes with a factor it is what the worst imaginable graph takes, far more
+   than any scene. */
+ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
+                                     icf_sparse_mode mode);
+
+/* Gives s the memory for its factor. Errors: BAD_ARGUMENT (nothing analysed), TOO_SMALL,
+   MISALIGNED. */
+ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes);
+
+/* Starts a matrix: all blocks are zero. */
+ICF_API icf_result icf_sparse_begin(icf_sparse* s);
+
+/* Starts a matrix that differs from the last one only in blocks of the `count` cliques listed in
+   `changed`: their diagonal blocks and those of their edges. The parts of the factor that these
+   reach are dropped. Blocks in the dropped parts must be added again, those elsewhere may be:
+   they are ignored. icf_sparse_wants_... tells which is which. Without ICF_SPARSE_PARTIAL, and
+   after a factorisation that failed, this is icf_sparse_begin. */
+ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const int32_t* changed);
+ICF_API int icf_sparse_wants_diagonal(const icf_sparse* s, int32_t clique);
+ICF_API int icf_sparse_wants_edge(const icf_sparse* s, int32_t edge);
+
+/* Adds to the diagonal block of a clique the lower triangle of a block, or to the block of an
+   edge, rows of pairs[2 e] and columns of pairs[2 e + 1], a block; column-major with leading
+   dimension ld. */
+ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const icf_real* block,
+                                           int32_t ld);
+ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_real* block,
+                                       int32_t ld);
+
+/* Factors what was added. ICF_RESULT_NOT_SPD: *pivot (may be NULL) is an unknown where that
+   shows. */
+ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot);
+
+/* Solves A x = b in place for `count` columns of x, leading dimension ldx >= s->unknowns.
+   Iterative mode: NOT_CONVERGED leaves the best x so far, s->residual says how good it is. */
+ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, int32_t ldx);
+
 #ifdef __cplusplus
 }
 #endif
@@ -515,12 +660,89 @@ ICFI_EXACT_END
 #define ICF_IMPLEMENTATION
 #endif
 
-#if defined(ICF_IMPLEMENTATION) && !defined(ICF_IMPLEMENTATION_DONE)
+#if defined(ICF_IMPLEMENTATION) && (!defined(ICF_IMPLEMENTATION_DONE) || defined(ICFI_LAYER))
+
+#ifndef ICFI_LAYER
 #define ICF_IMPLEMENTATION_DONE
 
 // ------------------------------------------------------------------------------------------------
 // Layer 1: configuration of the implementation
 // >>config
+
+#include <float.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
+#define ICFI_MEMCPY __builtin_memcpy
+#define ICFI_MEMSET __builtin_memset
+#define ICFI_MEMCMP __builtin_memcmp
+#else
+#include <string.h>
+#ifdef _MSC_VER
+#define ICFI_FORCE_INLINE static __forceinline
+#else
+#define ICFI_FORCE_INLINE static inline
+#endif
+#define ICFI_MEMCPY memcpy
+#define ICFI_MEMSET memset
+#define ICFI_MEMCMP memcmp
+#endif
+
+/* Pivots below or above these have no reciprocal that can be used. */
+#ifdef ICF_FLOAT
+#define ICFI_REAL_MIN FLT_MIN
+#define ICFI_REAL_MAX FLT_MAX
+#define ICFI_EPSILON FLT_EPSILON
+#else
+#define ICFI_REAL_MIN DBL_MIN
+#define ICFI_REAL_MAX DBL_MAX
+#define ICFI_EPSILON DBL_EPSILON
+#endif
+
+/* Vector instructions: the ones every machine of the target has (SSE2, NEON, wasm SIMD, ...),
+   and AVX2 where the compiler can make single functions for it and the machine is asked at run
+   time. */
+#if !defined(ICF_NO_SIMD) && !defined(__TINYC__)
+#if defined(_MSC_VER) && (defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
+#define ICFI_SIMD_SSE2
+#include <emmintrin.h>
+#elif (defined(__GNUC__) || defined(__clang__)) && \
+    (defined(__SSE2__) || defined(__aarch64__) || defined(__wasm_simd128__) || defined(__VSX__) || \
+     defined(__ALTIVEC__) || (defined(ICF_FLOAT) && defined(__ARM_NEON)))
+#define ICFI_SIMD_GNU
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(ICF_NO_AVX2)
+#define ICFI_SIMD_AVX2
+#endif
+#endif
+#endif
+#if defined(ICF_FMA) && defined(ICFI_SIMD_AVX2)
+#include <immintrin.h>
+#endif
+
+/* Storage is padded to whole vectors of the widest kind, whatever the machine turns out to have. */
+#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
+#define ICFI_PAD ((int32_t)(32 / sizeof(icf_real)))
+#else
+#define ICFI_PAD 1
+#endif
+
+/* Vectors of the compiler's own, which need no more alignment than their numbers */
+#ifdef ICFI_SIMD_GNU
+typedef icf_real icfi_base_vector
+    __attribute__((vector_size(16), aligned(sizeof(icf_real)), may_alias));
+#endif
+#ifdef ICFI_SIMD_AVX2
+typedef icf_real icfi_wide_vector
+    __attribute__((vector_size(32), aligned(sizeof(icf_real)), may_alias));
+#endif
+#ifdef ICF_FMA
+#define ICFI_AND_FMA &&__builtin_cpu_supports("fma")
+#else
+#define ICFI_AND_FMA
+#endif
+
+/* Interleaved sums that a sum over a column is made of, on every machine */
+#define ICFI_SUMS ((int32_t)(32 / sizeof(icf_real)))
 
 #ifndef ICF_ASSERT
 #define ICF_ASSERT(x) ((void)0)
@@ -556,21 +778,27 @@ ICF_API const char* icf_result_string(icf_result result)
     case ICF_RESULT_TOO_SMALL: return "too small";
     case ICF_RESULT_MISALIGNED: return "misaligned";
     case ICF_RESULT_OVERFLOW: return "overflow";
+    case ICF_RESULT_NOT_SPD: return "not positive definite";
+    case ICF_RESULT_NO_FACTOR: return "no factor";
+    case ICF_RESULT_NOT_CONVERGED: return "not converged";
     }
     return "unknown result";
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 2: small math. All of it is inline, in the declarations: search for the mark with api- before it
+// Layer 2: small math. All of it is inline, in the declarations: search for the mark with api-
+// before it
 // >>math
 
 // ------------------------------------------------------------------------------------------------
-// Layer 3: memory. Every object of the library lives in one block that its layout function measures first
-// and then fills: both times it takes the same pieces in the same order from an arena, so that the size
-// reported is the size needed. What is kept of a piece is its offset, so that a block can be moved.
+// Layer 3: memory. Every object of the library lives in one block that its layout function measures
+// first and then fills: both times it takes the same pieces in the same order from an arena, so
+// that the size reported is the size needed. What is kept of a piece is its offset, so that a block
+// can be moved.
 // >>memory
 
-/* Pieces start at multiples of this from the start of the block: a vector register of the widest kind. */
+/* Pieces start at multiples of this from the start of the block: a vector register of the widest
+   kind. */
 #define ICFI_GRANULE ((size_t)32)
 
 /* What a block must be aligned to; malloc aligns at least so. */
@@ -607,8 +835,8 @@ ICFI_UNUSED static icfi_arena icfi_arena_over(const void* memory, size_t bytes)
     return arena;
 }
 
-/* The offset of `count` objects of `size` bytes. On failure `result` says why, and it stays so, so that a
-   layout function may take all its pieces and look once. */
+/* The offset of `count` objects of `size` bytes. On failure `result` says why, and it stays so,
+   so that a layout function may take all its pieces and look once. */
 ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_t size)
 {
     size_t at = arena->used, bytes;
@@ -634,13 +862,2263 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
     arena->used = mark;
 }
 
+#endif /* ICFI_LAYER */
+
+#ifdef ICFI_LAYER
+
+// ------------------------------------------------------------------------------------------------
+// Vectors. The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
+// for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE) for AVX2.
+// ICFI_MULSUB(c, a, s) is c - a s: every lane is one entry of a matrix with its own order of
+// operations.
+
+#undef ICFI_K
+#undef ICFI_V
+#undef ICFI_TARGET
+#undef ICFI_LANES
+#undef ICFI_LOAD
+#undef ICFI_STORE
+#undef ICFI_ADD
+#undef ICFI_MULSUB
+#undef ICFI_MULSUBV
+
+#if ICFI_WIDE
+#define ICFI_K(name) name##_wide
+#ifdef ICF_FMA
+#define ICFI_TARGET __attribute__((target("avx2,fma")))
+#else
+#define ICFI_TARGET __attribute__((target("avx2")))
+#endif
+#define ICFI_V icfi_wide_vector
+#define ICFI_LOAD(p) (*(const icfi_wide_vector*)(p))
+#define ICFI_STORE(p, v) (*(icfi_wide_vector*)(p) = (v))
+#define ICFI_ADD(a, b) ((a) + (b))
+#elif defined(ICFI_SIMD_GNU)
+#define ICFI_K(name) name##_base
+#define ICFI_TARGET
+#define ICFI_V icfi_base_vector
+#define ICFI_LOAD(p) (*(const icfi_base_vector*)(p))
+#define ICFI_STORE(p, v) (*(icfi_base_vector*)(p) = (v))
+#define ICFI_ADD(a, b) ((a) + (b))
+#elif defined(ICFI_SIMD_SSE2)
+#define ICFI_K(name) name##_base
+#define ICFI_TARGET
+#ifdef ICF_FLOAT
+#define ICFI_V __m128
+#define ICFI_LOAD(p) _mm_loadu_ps(p)
+#define ICFI_STORE(p, v) _mm_storeu_ps(p, v)
+#define ICFI_ADD(a, b) _mm_add_ps(a, b)
+#define ICFI_MULSUB(c, a, s) _mm_sub_ps(c, _mm_mul_ps(a, _mm_set1_ps(s)))
+#define ICFI_MULSUBV(c, a, b) _mm_sub_ps(c, _mm_mul_ps(a, b))
+#else
+#define ICFI_V __m128d
+#define ICFI_LOAD(p) _mm_loadu_pd(p)
+#define ICFI_STORE(p, v) _mm_storeu_pd(p, v)
+#define ICFI_ADD(a, b) _mm_add_pd(a, b)
+#define ICFI_MULSUB(c, a, s) _mm_sub_pd(c, _mm_mul_pd(a, _mm_set1_pd(s)))
+#define ICFI_MULSUBV(c, a, b) _mm_sub_pd(c, _mm_mul_pd(a, b))
+#endif
+#else
+#define ICFI_K(name) name##_base
+#define ICFI_TARGET
+#define ICFI_V icf_real
+#define ICFI_LOAD(p) (*(p))
+#define ICFI_STORE(p, v) (*(p) = (v))
+#define ICFI_ADD(a, b) ((a) + (b))
+#define ICFI_MULSUB(c, a, s) ((c) - (a) * (s))
+#define ICFI_MULSUBV(c, a, b) ((c) - (a) * (b))
+#endif
+
+#ifndef ICFI_MULSUB
+#if ICFI_WIDE && defined(ICF_FMA) && defined(ICF_FLOAT)
+#define ICFI_MULSUB(c, a, s) ((ICFI_V)_mm256_fnmadd_ps((__m256)(a), _mm256_set1_ps(s), (__m256)(c)))
+#define ICFI_MULSUBV(c, a, b) ((ICFI_V)_mm256_fnmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#elif ICFI_WIDE && defined(ICF_FMA)
+#define ICFI_MULSUB(c, a, s) \
+    ((ICFI_V)_mm256_fnmadd_pd((__m256d)(a), _mm256_set1_pd(s), (__m256d)(c)))
+#define ICFI_MULSUBV(c, a, b) ((ICFI_V)_mm256_fnmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#else
+#define ICFI_MULSUB(c, a, s) ((c) - (a) * (s))
+#define ICFI_MULSUBV(c, a, b) ((c) - (a) * (b))
+#endif
+#endif
+#define ICFI_LANES ((int32_t)(sizeof(ICFI_V) / sizeof(icf_real)))
+
+#endif /* ICFI_LAYER */
+
 // ------------------------------------------------------------------------------------------------
 // Layer 4: dense Cholesky
 // >>dense
 
+/* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots, which halves the
+   chain of slow operations of a 6 x 6 block. What is stored is W = L D below the diagonal and 1/D
+   on it, because W is what the recurrence makes and what it reads again:
+
+       w_ij = a_ij - sum_k<j w_ik l_jk      l_jk = w_jk (1/d_k)      d_j = w_jj
+
+   Every entry is computed by these subtractions, one after another in ascending k, whatever the
+   blocking and however many entries a vector holds: all paths give the bits of the plain triple
+   loop. (ICF_FMA, which rounds a product and a subtraction once, is the exception.)
+
+   The work is done on panels of 6 columns (then 3, then 1 for what is left), by kernels that hold
+   two vectors of rows by six columns in registers; that is the shape that fits 16 registers and a
+   body of 6 unknowns. */
+
+#ifndef ICFI_LAYER
+
+/* Panels are 6 columns wide while they can be. */
+static int32_t icfi_panel_width(int32_t cols)
+{
+    return cols >= 6 ? 6 : cols >= 3 ? 3 : 1;
+}
+
+/* y(k x t): rows of L, as the kernels read them: for each of k columns of W, t rows times 1/d. */
+ICFI_FORCE_INLINE void icfi_pack(int32_t t, int32_t k, const icf_real* w, ptrdiff_t ld,
+                                 const icf_real* inverse, icf_real* y)
+{
+    for (; k > 0; k--, w += ld, inverse += ld + 1, y += t) {
+        icf_real r = *inverse;
+        y[0] = w[0] * r;
+        if (t == 1) continue;
+        y[1] = w[1] * r;
+        y[2] = w[2] * r;
+        if (t == 3) continue;
+        y[3] = w[3] * r;
+        y[4] = w[4] * r;
+        y[5] = w[5] * r;
+    }
+}
+
+/* Saves (or puts back) what the caller has above the diagonal of a t x t block. */
+ICFI_FORCE_INLINE void icfi_copy_above(int32_t t, icf_real* a, ptrdiff_t ld, icf_real* copy,
+                                       int save)
+{
+    int32_t i, j, k = 0;
+    for (j = 1; j < t; j++) {
+        for (i = 0; i < j; i++, k++) {
+            if (save) {
+                copy[k] = a[i + j * ld];
+            } else {
+                a[i + j * ld] = copy[k];
+            }
+        }
+    }
+}
+
+static int icfi_good_pivot(icf_real d)
+{
+    return d >= ICFI_REAL_MIN && d <= ICFI_REAL_MAX;
+}
+
+/* The first pivot, of t, that is not good, or -1. */
+static int32_t icfi_first_bad(int32_t t, const icf_real* d)
+{
+    int32_t i;
+    for (i = 0; i < t; i++) {
+        if (!icfi_good_pivot(d[i])) return i;
+    }
+    return -1;
+}
+
+/* L (by rows, without its diagonal) and 1/d of a 6 x 6 block, unrolled; with `store` the block
+   becomes W. */
+ICFI_FORCE_INLINE int32_t icfi_block6(icf_real* a, ptrdiff_t ld, icf_real* l, icf_real* r,
+                                      int store)
+{
+    icf_real *a1 = a + ld, *a2 = a1 + ld, *a3 = a2 + ld, *a4 = a3 + ld, *a5 = a4 + ld;
+    icf_real w10 = a[1], w20 = a[2], w30 = a[3], w40 = a[4], w50 = a[5];
+    icf_real w21, w31, w41, w51, w32, w42, w52, w43, w53, w54, d[6];
+    int32_t bad;
+    d[0] = a[0];
+    r[0] = 1 / d[0];
+    l[0] = w10 * r[0];
+    l[1] = w20 * r[0];
+    l[3] = w30 * r[0];
+    l[6] = w40 * r[0];
+    l[10] = w50 * r[0];
+    d[1] = a1[1] - w10 * l[0];
+    r[1] = 1 / d[1];
+    w21 = a1[2] - w20 * l[0];
+    w31 = a1[3] - w30 * l[0];
+    w41 = a1[4] - w40 * l[0];
+    w51 = a1[5] - w50 * l[0];
+    l[2] = w21 * r[1];
+    l[4] = w31 * r[1];
+    l[7] = w41 * r[1];
+    l[11] = w51 * r[1];
+    d[2] = a2[2] - w20 * l[1] - w21 * l[2];
+    r[2] = 1 / d[2];
+    w32 = a2[3] - w30 * l[1] - w31 * l[2];
+    w42 = a2[4] - w40 * l[1] - w41 * l[2];
+    w52 = a2[5] - w50 * l[1] - w51 * l[2];
+    l[5] = w32 * r[2];
+    l[8] = w42 * r[2];
+    l[12] = w52 * r[2];
+    d[3] = a3[3] - w30 * l[3] - w31 * l[4] - w32 * l[5];
+    r[3] = 1 / d[3];
+    w43 = a3[4] - w40 * l[3] - w41 * l[4] - w42 * l[5];
+    w53 = a3[5] - w50 * l[3] - w51 * l[4] - w52 * l[5];
+    l[9] = w43 * r[3];
+    l[13] = w53 * r[3];
+    d[4] = a4[4] - w40 * l[6] - w41 * l[7] - w42 * l[8] - w43 * l[9];
+    r[4] = 1 / d[4];
+    w54 = a4[5] - w50 * l[6] - w51 * l[7] - w52 * l[8] - w53 * l[9];
+    l[14] = w54 * r[4];
+    d[5] = a5[5] - w50 * l[10] - w51 * l[11] - w52 * l[12] - w53 * l[13] - w54 * l[14];
+    r[5] = 1 / d[5];
+    bad = icfi_first_bad(6, d);
+    if (store && bad < 0) {
+        a[0] = r[0];
+        a1[1] = r[1], a1[2] = w21, a1[3] = w31, a1[4] = w41, a1[5] = w51;
+        a2[2] = r[2], a2[3] = w32, a2[4] = w42, a2[5] = w52;
+        a3[3] = r[3], a3[4] = w43, a3[5] = w53;
+        a4[4] = r[4], a4[5] = w54;
+        a5[5] = r[5];
+    }
+    return bad;
+}
+
+/* The same for 3 x 3 */
+ICFI_FORCE_INLINE int32_t icfi_block3(icf_real* a, ptrdiff_t ld, icf_real* l, icf_real* r,
+                                      int store)
+{
+    icf_real *a1 = a + ld, *a2 = a1 + ld, w10 = a[1], w20 = a[2], w21, d[3];
+    int32_t bad;
+    d[0] = a[0];
+    r[0] = 1 / d[0];
+    l[0] = w10 * r[0];
+    l[1] = w20 * r[0];
+    d[1] = a1[1] - w10 * l[0];
+    r[1] = 1 / d[1];
+    w21 = a1[2] - w20 * l[0];
+    l[2] = w21 * r[1];
+    d[2] = a2[2] - w20 * l[1] - w21 * l[2];
+    r[2] = 1 / d[2];
+    bad = icfi_first_bad(3, d);
+    if (store && bad < 0) {
+        a[0] = r[0];
+        a1[1] = r[1];
+        a1[2] = w21;
+        a2[2] = r[2];
+    }
+    return bad;
+}
+
+ICFI_FORCE_INLINE int32_t icfi_block(int32_t t, icf_real* a, ptrdiff_t ld, icf_real* l, icf_real* r,
+                                     int store)
+{
+    if (t == 6) return icfi_block6(a, ld, l, r, store);
+    if (t == 3) return icfi_block3(a, ld, l, r, store);
+    r[0] = 1 / a[0];
+    if (!icfi_good_pivot(a[0])) return 0;
+    if (store) a[0] = r[0];
+    return -1;
+}
+
+#endif
+
+#if defined(ICFI_LAYER) && \
+    ICFI_LAYER == 4 /* this file, included by itself: the kernels for one width of vectors */
+
+/* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`; then, where l is
+   given, c is divided from the right by the unit lower triangle l of 6 columns. rows is a
+   multiple of ICFI_LANES. */
+ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_real* x,
+                                           ptrdiff_t ldx, const icf_real* y, icf_real* c,
+                                           ptrdiff_t ldc, int fresh, const icf_real* l)
+{
+    const ICFI_V zero = {0};
+    icf_real* c0 = c;
+    for (; rows >= 2 * ICFI_LANES;
+         rows -= 2 * ICFI_LANES, x += 2 * ICFI_LANES, c0 += 2 * ICFI_LANES) {
+        icf_real *c1 = c0 + ldc, *c2 = c1 + ldc, *c3 = c2 + ldc, *c4 = c3 + ldc, *c5 = c4 + ldc;
+        const icf_real *xk = x, *yk = y;
+        ICFI_V a0, a1, a2, a3, a4, a5, b0, b1, b2, b3, b4, b5;
+        int32_t n = k;
+        if (fresh) {
+            a0 = a1 = a2 = a3 = a4 = a5 = b0 = b1 = b2 = b3 = b4 = b5 = zero;
+        } else {
+            a0 = ICFI_LOAD(c0), b0 = ICFI_LOAD(c0 + ICFI_LANES);
+            a1 = ICFI_LOAD(c1), b1 = ICFI_LOAD(c1 + ICFI_LANES);
+            a2 = ICFI_LOAD(c2), b2 = ICFI_LOAD(c2 + ICFI_LANES);
+            a3 = ICFI_LOAD(c3), b3 = ICFI_LOAD(c3 + ICFI_LANES);
+            a4 = ICFI_LOAD(c4), b4 = ICFI_LOAD(c4 + ICFI_LANES);
+            a5 = ICFI_LOAD(c5), b5 = ICFI_LOAD(c5 + ICFI_LANES);
+        }
+        for (; n > 0; n--, xk += ldx, yk += 6) {
+            ICFI_V p = ICFI_LOAD(xk), q = ICFI_LOAD(xk + ICFI_LANES);
+            a0 = ICFI_MULSUB(a0, p, yk[0]), b0 = ICFI_MULSUB(b0, q, yk[0]);
+            a1 = ICFI_MULSUB(a1, p, yk[1]), b1 = ICFI_MULSUB(b1, q, yk[1]);
+            a2 = ICFI_MULSUB(a2, p, yk[2]), b2 = ICFI_MULSUB(b2, q, yk[2]);
+            a3 = ICFI_MULSUB(a3, p, yk[3]), b3 = ICFI_MULSUB(b3, q, yk[3]);
+            a4 = ICFI_MULSUB(a4, p, yk[4]), b4 = ICFI_MULSUB(b4, q, yk[4]);
+            a5 = ICFI_MULSUB(a5, p, yk[5]), b5 = ICFI_MULSUB(b5, q, yk[5]);
+        }
+        if (l) {
+            a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
+            a2 = ICFI_MULSUB(a2, a0, l[1]), b2 = ICFI_MULSUB(b2, b0, l[1]);
+            a3 = ICFI_MULSUB(a3, a0, l[3]), b3 = ICFI_MULSUB(b3, b0, l[3]);
+            a4 = ICFI_MULSUB(a4, a0, l[6]), b4 = ICFI_MULSUB(b4, b0, l[6]);
+            a5 = ICFI_MULSUB(a5, a0, l[10]), b5 = ICFI_MULSUB(b5, b0, l[10]);
+            a2 = ICFI_MULSUB(a2, a1, l[2]), b2 = ICFI_MULSUB(b2, b1, l[2]);
+            a3 = ICFI_MULSUB(a3, a1, l[4]), b3 = ICFI_MULSUB(b3, b1, l[4]);
+            a4 = ICFI_MULSUB(a4, a1, l[7]), b4 = ICFI_MULSUB(b4, b1, l[7]);
+            a5 = ICFI_MULSUB(a5, a1, l[11]), b5 = ICFI_MULSUB(b5, b1, l[11]);
+            a3 = ICFI_MULSUB(a3, a2, l[5]), b3 = ICFI_MULSUB(b3, b2, l[5]);
+            a4 = ICFI_MULSUB(a4, a2, l[8]), b4 = ICFI_MULSUB(b4, b2, l[8]);
+            a5 = ICFI_MULSUB(a5, a2, l[12]), b5 = ICFI_MULSUB(b5, b2, l[12]);
+            a4 = ICFI_MULSUB(a4, a3, l[9]), b4 = ICFI_MULSUB(b4, b3, l[9]);
+            a5 = ICFI_MULSUB(a5, a3, l[13]), b5 = ICFI_MULSUB(b5, b3, l[13]);
+            a5 = ICFI_MULSUB(a5, a4, l[14]), b5 = ICFI_MULSUB(b5, b4, l[14]);
+        }
+        ICFI_STORE(c0, a0), ICFI_STORE(c0 + ICFI_LANES, b0);
+        ICFI_STORE(c1, a1), ICFI_STORE(c1 + ICFI_LANES, b1);
+        ICFI_STORE(c2, a2), ICFI_STORE(c2 + ICFI_LANES, b2);
+        ICFI_STORE(c3, a3), ICFI_STORE(c3 + ICFI_LANES, b3);
+        ICFI_STORE(c4, a4), ICFI_STORE(c4 + ICFI_LANES, b4);
+        ICFI_STORE(c5, a5), ICFI_STORE(c5 + ICFI_LANES, b5);
+    }
+    if (rows) { /* one vector is left */
+        icf_real *c1 = c0 + ldc, *c2 = c1 + ldc, *c3 = c2 + ldc, *c4 = c3 + ldc, *c5 = c4 + ldc;
+        ICFI_V a0, a1, a2, a3, a4, a5;
+        if (fresh) {
+            a0 = a1 = a2 = a3 = a4 = a5 = zero;
+        } else {
+            a0 = ICFI_LOAD(c0), a1 = ICFI_LOAD(c1), a2 = ICFI_LOAD(c2);
+            a3 = ICFI_LOAD(c3), a4 = ICFI_LOAD(c4), a5 = ICFI_LOAD(c5);
+        }
+        for (; k > 0; k--, x += ldx, y += 6) {
+            ICFI_V p = ICFI_LOAD(x);
+            a0 = ICFI_MULSUB(a0, p, y[0]), a1 = ICFI_MULSUB(a1, p, y[1]),
+            a2 = ICFI_MULSUB(a2, p, y[2]);
+            a3 = ICFI_MULSUB(a3, p, y[3]), a4 = ICFI_MULSUB(a4, p, y[4]),
+            a5 = ICFI_MULSUB(a5, p, y[5]);
+        }
+        if (l) {
+            a1 = ICFI_MULSUB(a1, a0, l[0]);
+            a2 = ICFI_MULSUB(ICFI_MULSUB(a2, a0, l[1]), a1, l[2]);
+            a3 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a3, a0, l[3]), a1, l[4]), a2, l[5]);
+            a4 = ICFI_MULSUB(ICFI_MULSUB(a4, a0, l[6]), a1, l[7]);
+            a4 = ICFI_MULSUB(ICFI_MULSUB(a4, a2, l[8]), a3, l[9]);
+            a5 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a5, a0, l[10]), a1, l[11]), a2, l[12]);
+            a5 = ICFI_MULSUB(ICFI_MULSUB(a5, a3, l[13]), a4, l[14]);
+        }
+        ICFI_STORE(c0, a0), ICFI_STORE(c1, a1), ICFI_STORE(c2, a2);
+        ICFI_STORE(c3, a3), ICFI_STORE(c4, a4), ICFI_STORE(c5, a5);
+    }
+}
+
+/* The same for 3 columns */
+ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_real* x,
+                                           ptrdiff_t ldx, const icf_real* y, icf_real* c,
+                                           ptrdiff_t ldc, int fresh, const icf_real* l)
+{
+    const ICFI_V zero = {0};
+    for (; rows >= 2 * ICFI_LANES;
+         rows -= 2 * ICFI_LANES, x += 2 * ICFI_LANES, c += 2 * ICFI_LANES) {
+        icf_real *c1 = c + ldc, *c2 = c1 + ldc;
+        const icf_real *xk = x, *yk = y;
+        ICFI_V a0, a1, a2, b0, b1, b2;
+        int32_t n = k;
+        if (fresh) {
+            a0 = a1 = a2 = b0 = b1 = b2 = zero;
+        } else {
+            a0 = ICFI_LOAD(c), b0 = ICFI_LOAD(c + ICFI_LANES);
+            a1 = ICFI_LOAD(c1), b1 = ICFI_LOAD(c1 + ICFI_LANES);
+            a2 = ICFI_LOAD(c2), b2 = ICFI_LOAD(c2 + ICFI_LANES);
+        }
+        for (; n > 0; n--, xk += ldx, yk += 3) {
+            ICFI_V p = ICFI_LOAD(xk), q = ICFI_LOAD(xk + ICFI_LANES);
+            a0 = ICFI_MULSUB(a0, p, yk[0]), b0 = ICFI_MULSUB(b0, q, yk[0]);
+            a1 = ICFI_MULSUB(a1, p, yk[1]), b1 = ICFI_MULSUB(b1, q, yk[1]);
+            a2 = ICFI_MULSUB(a2, p, yk[2]), b2 = ICFI_MULSUB(b2, q, yk[2]);
+        }
+        if (l) {
+            a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
+            a2 = ICFI_MULSUB(a2, a0, l[1]), b2 = ICFI_MULSUB(b2, b0, l[1]);
+            a2 = ICFI_MULSUB(a2, a1, l[2]), b2 = ICFI_MULSUB(b2, b1, l[2]);
+        }
+        ICFI_STORE(c, a0), ICFI_STORE(c + ICFI_LANES, b0);
+        ICFI_STORE(c1, a1), ICFI_STORE(c1 + ICFI_LANES, b1);
+        ICFI_STORE(c2, a2), ICFI_STORE(c2 + ICFI_LANES, b2);
+    }
+    if (rows) {
+        icf_real *c1 = c + ldc, *c2 = c1 + ldc;
+        ICFI_V a0, a1, a2;
+        if (fresh) {
+            a0 = a1 = a2 = zero;
+        } else {
+            a0 = ICFI_LOAD(c), a1 = ICFI_LOAD(c1), a2 = ICFI_LOAD(c2);
+        }
+        for (; k > 0; k--, x += ldx, y += 3) {
+            ICFI_V p = ICFI_LOAD(x);
+            a0 = ICFI_MULSUB(a0, p, y[0]), a1 = ICFI_MULSUB(a1, p, y[1]),
+            a2 = ICFI_MULSUB(a2, p, y[2]);
+        }
+        if (l) {
+            a1 = ICFI_MULSUB(a1, a0, l[0]);
+            a2 = ICFI_MULSUB(ICFI_MULSUB(a2, a0, l[1]), a1, l[2]);
+        }
+        ICFI_STORE(c, a0), ICFI_STORE(c1, a1), ICFI_STORE(c2, a2);
+    }
+}
+
+/* The same for one column, where there is no triangle to divide by */
+ICFI_TARGET static void ICFI_K(icfi_rows1)(int32_t rows, int32_t k, const icf_real* x,
+                                           ptrdiff_t ldx, const icf_real* y, icf_real* c, int fresh)
+{
+    const ICFI_V zero = {0};
+    for (; rows > 0; rows -= ICFI_LANES, x += ICFI_LANES, c += ICFI_LANES) {
+        const icf_real *xk = x, *yk = y;
+        ICFI_V a = fresh ? zero : ICFI_LOAD(c);
+        int32_t n = k;
+        for (; n > 0; n--, xk += ldx, yk++) a = ICFI_MULSUB(a, ICFI_LOAD(xk), yk[0]);
+        ICFI_STORE(c, a);
+    }
+}
+
+/* The kernel for a panel of `cols` columns, 6, 3 or 1 */
+ICFI_TARGET static void ICFI_K(icfi_vectors)(int32_t cols, int32_t rows, int32_t k,
+                                             const icf_real* x, ptrdiff_t ldx, const icf_real* y,
+                                             icf_real* c, ptrdiff_t ldc, int fresh,
+                                             const icf_real* l)
+{
+    if (cols == 6) {
+        ICFI_K(icfi_rows6)(rows, k, x, ldx, y, c, ldc, fresh, l);
+    } else if (cols == 3) {
+        ICFI_K(icfi_rows3)(rows, k, x, ldx, y, c, ldc, fresh, l);
+    } else {
+        ICFI_K(icfi_rows1)(rows, k, x, ldx, y, c, fresh);
+    }
+}
+
+/* The same for any number of rows: the last ones, fewer than a vector, go through a buffer, so
+   that nothing below them is written. Up to a vector below them x is read. */
+ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k, const icf_real* x,
+                                          ptrdiff_t ldx, const icf_real* y, icf_real* c,
+                                          ptrdiff_t ldc, int fresh, const icf_real* l)
+{
+    int32_t rest = rows % ICFI_LANES, i, j;
+    rows -= rest;
+    if (rows) ICFI_K(icfi_vectors)(cols, rows, k, x, ldx, y, c, ldc, fresh, l);
+    if (rest) {
+        icf_real buffer[6 * ICFI_LANES];
+        c += rows;
+        for (j = 0; j < cols; j++)
+            for (i = 0; i < ICFI_LANES; i++)
+                buffer[i + j * ICFI_LANES] = i < rest ? c[i + j * ldc] : 0;
+        ICFI_K(icfi_vectors)(cols, ICFI_LANES, k, x + rows, ldx, y, buffer, ICFI_LANES, fresh, l);
+        for (j = 0; j < cols; j++)
+            for (i = 0; i < rest; i++) c[i + j * ldc] = buffer[i + j * ICFI_LANES];
+    }
+}
+
+/* The lower triangle of c(n x n) -= x diag(1/d)^-1 x' over k columns of W: with W = L D this
+   subtracts L D L'. `inverse` points to 1/d of the first column, the next ones follow along the
+   diagonal. */
+ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, const icf_real* x,
+                                           ptrdiff_t ldx, const icf_real* inverse, icf_real* c,
+                                           ptrdiff_t ldc, int fresh, int padded, icf_real* y)
+{
+    int32_t j = 0;
+    while (j < n) {
+        int32_t t = icfi_panel_width(n - j), from = padded ? j - j % ICFI_LANES : j;
+        icf_real* cj = c + j * ldc;
+        icf_real above[15];
+        if (!padded) icfi_copy_above(t, cj + j, ldc, above, 1);
+        icfi_pack(t, k, x + j, ldx, inverse, y);
+        ICFI_K(icfi_rows)(t, rows - from, k, x + from, ldx, y, cj + from, ldc, fresh, NULL);
+        if (!padded) icfi_copy_above(t, cj + j, ldc, above, 0);
+        j += t;
+    }
+}
+
+/* Factors the first `cols` columns of the lower trapezoid a of `height` rows, in place. With
+   `padded`, `rows` and ld are `height` rounded up to whole vectors, and what stands above the
+   diagonal is scratch; without it, rows is height, and nothing but the trapezoid is written. y is
+   scratch of 6 * depth numbers. Returns the first bad pivot, or -1.
+
+   Columns are taken `depth` at a time, a multiple of 24: inside such a strip, each panel of 6
+   first receives what the panels left of it in the strip subtract; a finished strip is
+   subtracted from all columns right of it. */
+ICFI_TARGET static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows, int32_t cols,
+                                                     icf_real* a, ptrdiff_t ld, int padded,
+                                                     icf_real* y, int32_t depth)
+{
+    int32_t strip, j;
+    for (strip = 0; strip < cols; strip += depth) {
+        int32_t end = cols - strip < depth ? cols : strip + depth;
+        const icf_real* x = a + strip * ld;
+        for (j = strip; j < end;) {
+            int32_t t = icfi_panel_width(end - j), k = j - strip, bad;
+            int32_t from = padded ? j - j % ICFI_LANES : j, to;
+            icf_real l[15], inverse[6], above[15];
+            icf_real* c = a + j * ld;
+
+            /* the rows that share vectors with the diagonal block */
+            to = from + (j + t - from + ICFI_LANES - 1) / ICFI_LANES * ICFI_LANES;
+            if (to > rows) to = rows;
+            if (!padded) icfi_copy_above(t, c + j, ld, above, 1);
+            if (k) {
+                icfi_pack(t, k, x + j, ld, x + strip, y);
+                ICFI_K(icfi_rows)(t, to - from, k, x + from, ld, y, c + from, ld, 0, NULL);
+            }
+
+            /* the diagonal block; the kernel repeats it, to the bit, together with the rows
+               below */
+            bad = icfi_block(t, c + j, ld, l, inverse, j + t == height);
+            if (bad >= 0) {
+                if (!padded) icfi_copy_above(t, c + j, ld, above, 0);
+                return j + bad;
+            }
+            if (j + t < height) {
+                ICFI_K(icfi_rows)(t, to - from, 0, x, ld, y, c + from, ld, 0, l);
+                if (to < rows) ICFI_K(icfi_rows)(t, rows - to, k, x + to, ld, y, c + to, ld, 0, l);
+                for (k = 0; k < t; k++) c[j + k + k * ld] = inverse[k];
+            }
+            if (!padded) icfi_copy_above(t, c + j, ld, above, 0);
+            j += t;
+        }
+        if (end < cols) {
+            ICFI_K(icfi_outer)
+            (cols - end, rows - end, end - strip, x + end, ld, x + strip, a + end + end * ld, ld, 0,
+             padded, y);
+        }
+    }
+    return -1;
+}
+
+/* L y = b on the first `cols` entries of w, y stored over them as y_j / d_j; the rows below are
+   w - L y. */
+ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const icf_real* a,
+                                             ptrdiff_t ld, icf_real* w)
+{
+    int32_t i, j, k, q;
+    for (j = 0; j < cols; j += q) {
+        const icf_real* c = a + j * ld;
+        icf_real y[6] = {0, 0, 0, 0, 0, 0};
+        q = cols - j < 6 ? cols - j : 6;
+        for (k = 0; k < q; k++) {
+            icf_real* v = w + j;
+            y[k] = v[k] * c[j + k + k * ld];
+            for (i = k + 1; i < q; i++) v[i] -= c[j + i + k * ld] * y[k];
+            v[k] = y[k];
+        }
+        i = j + q;
+        if (q == 6) {
+            const icf_real *c1 = c + ld, *c2 = c1 + ld, *c3 = c2 + ld, *c4 = c3 + ld, *c5 = c4 + ld;
+            for (; i + ICFI_LANES <= rows; i += ICFI_LANES) {
+                ICFI_V v = ICFI_LOAD(w + i);
+                v = ICFI_MULSUB(ICFI_MULSUB(v, ICFI_LOAD(c + i), y[0]), ICFI_LOAD(c1 + i), y[1]);
+                v = ICFI_MULSUB(ICFI_MULSUB(v, ICFI_LOAD(c2 + i), y[2]), ICFI_LOAD(c3 + i), y[3]);
+                v = ICFI_MULSUB(ICFI_MULSUB(v, ICFI_LOAD(c4 + i), y[4]), ICFI_LOAD(c5 + i), y[5]);
+                ICFI_STORE(w + i, v);
+            }
+        }
+        for (; i < rows; i++) {
+            icf_real v = w[i];
+            for (k = 0; k < q; k++) v -= c[i + k * ld] * y[k];
+            w[i] = v;
+        }
+    }
+}
+
+/* D L' x = y on the first `cols` entries of w, the rows below being known. A sum down a column
+   is made of ICFI_SUMS interleaved ones, whatever the width of the vectors, and these are added
+   in one order. */
+ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a,
+                                              ptrdiff_t ld, icf_real* w)
+{
+    const ICFI_V zero = {0};
+    int32_t i, j, k;
+    for (j = cols - 1; j >= 0; j--) {
+        const icf_real* c = a + j * ld;
+        ICFI_V sum[ICFI_SUMS / ICFI_LANES];
+        icf_real part[ICFI_SUMS];
+        for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) sum[k] = zero;
+        for (i = j + 1; i + ICFI_SUMS <= rows; i += ICFI_SUMS) {
+            for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) {
+                sum[k] = ICFI_MULSUBV(sum[k], ICFI_LOAD(c + i + k * ICFI_LANES),
+                                      ICFI_LOAD(w + i + k * ICFI_LANES));
+            }
+        }
+        for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) ICFI_STORE(part + k * ICFI_LANES, sum[k]);
+        for (k = 0; i < rows; i++, k++) part[k] -= c[i] * w[i];
+        for (k = ICFI_SUMS / 2; k > 0; k /= 2) {
+            for (i = 0; i < k; i++) part[i] += part[i + k];
+        }
+        w[j] += c[j] * part[0];
+    }
+}
+
+#endif
+
+#ifndef ICFI_LAYER
+
+#define ICFI_LAYER 4
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
+/* Whether this machine has AVX2 */
+ICFI_FORCE_INLINE int icfi_wide(void)
+{
+#ifdef ICFI_SIMD_AVX2
+    return __builtin_cpu_supports("avx2") ICFI_AND_FMA;
+#else
+    return 0;
+#endif
+}
+
+/* Runs f with the widest vectors there are. */
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDEST(f, arguments) (icfi_wide() ? f##_wide arguments : f##_base arguments)
+#else
+#define ICFI_WIDEST(f, arguments) (f##_base arguments)
+#endif
+
+/* The plain loops, for what is smaller than a panel */
+static int32_t icfi_plain_factor(int32_t n, icf_real* a, ptrdiff_t ld)
+{
+    int32_t i, j, k;
+    for (j = 0; j < n; j++) {
+        icf_real* c = a + j * ld;
+        for (k = 0; k < j; k++) {
+            const icf_real* w = a + k * ld;
+            icf_real l = w[j] * w[k];
+            for (i = j; i < n; i++) c[i] -= w[i] * l;
+        }
+        if (!icfi_good_pivot(c[j])) return j;
+        c[j] = 1 / c[j];
+    }
+    return -1;
+}
+
+ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t* pivot)
+{
+    int32_t bad;
+    if (n < 0 || ld < n || (n && !a)) return ICF_RESULT_BAD_ARGUMENT;
+    if (n == 6 || n == 3) {
+        icf_real l[15], inverse[6];
+        bad = icfi_block(n, a, ld, l, inverse, 1);
+    } else if (n < 8) {
+        bad = icfi_plain_factor(n, a, ld);
+    } else {
+        icf_real small[6 * 24]; /* a strip of 24 columns keeps the frame small */
+        bad = ICFI_WIDEST(icfi_panel_factor, (n, n, n, a, ld, 0, small, 24));
+    }
+    if (bad < 0) return ICF_RESULT_OK;
+    if (pivot) *pivot = bad;
+    return ICF_RESULT_NOT_SPD;
+}
+
+ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld, icf_real* x,
+                                   int32_t count, int32_t ldx)
+{
+    int32_t r;
+    if (n < 0 || ld < n || ldx < n || count < 0 || (n && count && (!factor || !x)))
+        return ICF_RESULT_BAD_ARGUMENT;
+    for (r = 0; n && r < count; r++) {
+        icf_real* w = x + r * ldx;
+        ICFI_WIDEST(icfi_forward, (n, n, factor, ld, w));
+        ICFI_WIDEST(icfi_backward, (n, n, factor, ld, w));
+    }
+    return ICF_RESULT_OK;
+}
+
+#endif
+
 // ------------------------------------------------------------------------------------------------
 // Layer 5: block-sparse Cholesky
 // >>sparse
+
+/* A is a symmetric matrix of blocks: cliques on the diagonal, edges off it. The factorisation is
+   multifrontal:
+
+     analyze  orders the cliques (minimum degree on the graph of blocks, weighted by their sizes), finds the
+              elimination tree, and merges cliques into fronts where doing a little more arithmetic is cheaper
+              than handling two fronts. All of it depends on the pattern alone.
+     bind     lays out one panel a front, [W of its own columns over the rows they update], and one update
+              matrix a front, what those columns subtract from the fronts above.
+     begin, add_...   zero the panels; blocks are added straight into them: A itself is never stored.
+     factor   children before parents: what children pass up is added, the panel is factored (layer 4), and
+              its own update matrix made for the parent.
+
+   If update matrices are kept, a change of some blocks redoes only the fronts they live in and the
+   fronts above; every front does the same arithmetic in the same order as in a full run, so the
+   bits are the same.
+
+   Where there is no memory for the factor: conjugate gradients on the blocks themselves,
+   preconditioned with the factored diagonal blocks, behind the same calls. */
+
+#ifndef ICFI_LAYER
+
+/* A piece of one of the two blocks of memory of an icf_sparse */
+#define ICFI_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
+#define ICFI_INTS(s, piece) ICFI_AT(int32_t, (s)->pattern, (s)->at.piece)
+#define ICFI_FACTOR_INTS(s, piece) ICFI_AT(int32_t, (s)->factor, (s)->at.piece)
+#define ICFI_FACTOR_SIZES(s, piece) ICFI_AT(size_t, (s)->factor, (s)->at.piece)
+#define ICFI_FACTOR_REALS(s, piece) ICFI_AT(icf_real, (s)->factor, (s)->at.piece)
+
+#define ICFI_SPARSE_COOKIE 0x1cf5ba5e
+
+/* The pieces that stay for as long as the pattern does, then scratch for the analysis alone. */
+static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, int32_t cliques,
+                                       int32_t edges)
+{
+    size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
+    at->size = icfi_arena_take(arena, n, i4);
+    at->start = icfi_arena_take(arena, n + 1, i4);
+    at->pair = icfi_arena_take(arena, 2 * m, i4);
+    at->near_start = icfi_arena_take(arena, n + 1, i4);
+    at->near = icfi_arena_take(arena, 2 * m, i4);
+    at->order = icfi_arena_take(arena, n, i4);
+    at->position = icfi_arena_take(arena, n, i4);
+    at->front = icfi_arena_take(arena, n, i4);
+    at->column = icfi_arena_take(arena, n, i4);
+    at->edge_front = icfi_arena_take(arena, m, i4);
+    at->edge_at = icfi_arena_take(arena, m, i4);
+    at->member = icfi_arena_take(arena, n + 1, i4);
+    at->parent = icfi_arena_take(arena, n, i4);
+    at->child = icfi_arena_take(arena, n, i4);
+    at->sibling = icfi_arena_take(arena, n, i4);
+    at->cols = icfi_arena_take(arena, n, i4);
+    at->rows = icfi_arena_take(arena, n, i4);
+    at->blocks = icfi_arena_take(arena, n, i4);
+    at->scratch = arena->used;
+}
+
+/* ---- the graph ---- */
+
+/* near: for each clique its neighbours in ascending order, each once, from pairs in any order.
+   Going twice through lists of the other end sorts them. Cliques of size 0 have none. */
+static void icfi_graph(int32_t n, const int32_t* size, int32_t edges, const int32_t* pair,
+                       int32_t* near_start, int32_t* near, int32_t* list_start, int32_t* list)
+{
+    int32_t i, e, k;
+    for (i = 0; i <= n; i++) near_start[i] = list_start[i] = 0;
+    for (e = 0; e < edges; e++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1];
+        if (!size[a] || !size[b]) continue;
+        list_start[a + 1]++;
+        list_start[b + 1]++;
+    }
+    for (i = 0; i < n; i++) near_start[i + 1] = list_start[i + 1] += list_start[i];
+    for (e = 0; e < edges; e++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1];
+        if (!size[a] || !size[b]) continue;
+        list[list_start[a]++] = b;
+        list[list_start[b]++] = a;
+    }
+    for (i = n; i > 0; i--) list_start[i] = list_start[i - 1];
+    list_start[0] = 0;
+
+    /* the transposed lists come out in ascending order; near_start runs ahead while they are
+       filled */
+    for (i = 0; i < n; i++) {
+        for (k = list_start[i]; k < list_start[i + 1]; k++) near[near_start[list[k]]++] = i;
+    }
+    for (i = n; i > 0; i--) near_start[i] = near_start[i - 1];
+    near_start[0] = 0;
+
+    /* close the gaps that repeated edges leave */
+    for (i = 0, k = 0; i < n; i++) {
+        int32_t first = k;
+        for (e = near_start[i]; e < near_start[i + 1]; e++) {
+            if (k == first || near[k - 1] != near[e]) near[k++] = near[e];
+        }
+        near_start[i] = first;
+    }
+    near_start[n] = k;
+}
+
+/* ---- ordering ---- */
+
+/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated:
+   it stands for the clique of variables its elimination made). list[start ...] holds, for a
+   variable, `elements` elements and then variables, `length` in all; for an element its
+   variables. */
+typedef struct icfi_order {
+    int32_t n, free, end;
+    int32_t *list, *start, *length, *elements, *weight, *degree, *mark, *next, *tail, *bucket,
+        *chain;
+    int32_t *heap, *place;
+    double* score;
+    int32_t heaped;
+    int rule;
+} icfi_order;
+
+static size_t icfi_order_list(size_t n, size_t m)
+{
+    return 2 * m + m / 2 + n + 1;
+}
+
+/* A binary heap of variables: least score first, then least index. */
+static int icfi_heap_before(const icfi_order* o, int32_t a, int32_t b)
+{
+    return o->score[a] < o->score[b] || (o->score[a] == o->score[b] && a < b);
+}
+
+static void icfi_heap_up(icfi_order* o, int32_t k)
+{
+    int32_t i = o->heap[k];
+    while (k > 0) {
+        int32_t up = (k - 1) / 2, j = o->heap[up];
+        if (!icfi_heap_before(o, i, j)) break;
+        o->heap[k] = j;
+        o->place[j] = k;
+        k = up;
+    }
+    o->heap[k] = i;
+    o->place[i] = k;
+}
+
+static void icfi_heap_down(icfi_order* o, int32_t k)
+{
+    int32_t i = o->heap[k];
+    for (;;) {
+        int32_t down = 2 * k + 1, j;
+        if (down >= o->heaped) break;
+        if (down + 1 < o->heaped && icfi_heap_before(o, o->heap[down + 1], o->heap[down])) down++;
+        j = o->heap[down];
+        if (!icfi_heap_before(o, j, i)) break;
+        o->heap[k] = j;
+        o->place[j] = k;
+        k = down;
+    }
+    o->heap[k] = i;
+    o->place[i] = k;
+}
+
+static void icfi_heap_insert(icfi_order* o, int32_t i)
+{
+    o->heap[o->heaped] = i;
+    icfi_heap_up(o, o->heaped++);
+}
+
+/* After a change of its score. */
+static void icfi_heap_update(icfi_order* o, int32_t i)
+{
+    icfi_heap_up(o, o->place[i]);
+    icfi_heap_down(o, o->place[i]);
+}
+
+static void icfi_heap_remove(icfi_order* o, int32_t i)
+{
+    int32_t k = o->place[i], last = o->heap[--o->heaped];
+    o->place[i] = -1;
+    if (last == i) return;
+    o->heap[k] = last;
+    o->place[last] = k;
+    icfi_heap_up(o, k);
+    icfi_heap_down(o, o->place[last]);
+}
+
+/* Moves the living lists to the front of the space. The first entry of each is its owner, for a
+   moment. */
+static void icfi_order_compress(icfi_order* o)
+{
+    int32_t i, k, to = 0;
+    for (i = 0; i < o->n; i++) {
+        if (o->length[i] > 0) {
+            int32_t first = o->list[o->start[i]];
+            o->list[o->start[i]] = -i - 1;
+            o->start[i] = first;
+        }
+    }
+    for (k = 0; k < o->free;) {
+        int32_t owner = -o->list[k] - 1, count;
+        if (owner < 0) {
+            k++;
+            continue;
+        }
+        count = o->length[owner];
+        o->list[to] = o->start[owner];
+        o->start[owner] = to++;
+        for (k++, count--; count > 0; count--) o->list[to++] = o->list[k++];
+    }
+    o->free = to;
+}
+
+/* j follows i wherever i goes: appended to the chain of i. */
+static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
+{
+    o->chain[o->tail[i]] = j;
+    o->tail[i] = o->tail[j];
+    o->weight[j] = 0;
+    o->length[j] = 0;
+}
+
+/* Turns the variable p into an element: its list becomes the union of its variables and of those
+   of its elements, which disappear. The variables in it get negative weights. Returns their
+   weight. */
+static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
+{
+    int32_t begin, k, q, weight = 0;
+    int32_t at, elements = o->elements[p], length = o->length[p];
+    if (o->end - o->free < o->n) icfi_order_compress(o);
+    at = o->start[p];
+    begin = o->free;
+    for (k = 0; k <= elements; k++) {
+        /* the lists of its elements, then the rest of its own */
+        int32_t e = k < elements ? o->list[at + k] : p;
+        int32_t from = k < elements ? o->start[e] : at + elements;
+        int32_t count = k < elements ? o->length[e] : length - elements;
+        for (q = from; q < from + count; q++) {
+            int32_t i = o->list[q];
+            if (o->weight[i] <= 0) continue;
+            weight += o->weight[i];
+            o->weight[i] = -o->weight[i];
+            o->list[o->free++] = i;
+        }
+        if (e != p) {
+            o->mark[e] = 0;
+            o->length[e] = 0;
+        }
+    }
+    o->start[p] = begin;
+    o->length[p] = o->free - begin;
+    return weight;
+}
+
+/* Merges those variables of the element p that have the same neighbours. Only those with the
+   same sum of neighbours, which hash[] holds, are compared. */
+static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash, int32_t* stamp)
+{
+    int32_t k, q;
+    for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
+        int32_t i = o->list[k], j, before;
+        if (o->weight[i] == 0) continue;
+        i = o->bucket[hash[i]];
+        if (i < 0) continue;
+        o->bucket[hash[i]] = -1;
+        for (; o->next[i] >= 0; i = o->next[i]) {
+            int32_t length = o->length[i], elements = o->elements[i];
+            for (q = 1; q < length; q++) o->mark[o->list[o->start[i] + q]] = *stamp;
+            for (before = i, j = o->next[i]; j >= 0; j = o->next[j]) {
+                int same = o->length[j] == length && o->elements[j] == elements;
+                for (q = 1; same && q < length; q++)
+                    same = o->mark[o->list[o->start[j] + q]] == *stamp;
+                if (same) {
+                    o->weight[i] += o->weight[j];
+                    icfi_heap_remove(o, j);
+                    icfi_order_absorb(o, i, j);
+                    o->next[before] = o->next[j];
+                } else {
+                    before = j;
+                }
+            }
+            ++*stamp;
+            if (o->next[i] < 0) break;
+        }
+    }
+}
+
+/* What the elimination of i would cost: an estimate of the fill that it makes. Its neighbours,
+   of weight d, become one clique; those in the last element, of weight c, are one already, and
+   so is what each of its other elements has outside the last one: `inner` is the sum of the
+   squares of these weights. Rule 0 is the better of the two in piles of bodies, rule 1 in
+   meshes. */
+static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_weight, double inner)
+{
+    double w = o->weight[i], d = o->degree[i], c = element_weight - w;
+    return o->rule == 0 ? d * d * d - c * c * c : d * (d * d - c * c - inner) / w;
+}
+
+/* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996): degrees are bounds
+   from above, found by one pass over the elements next to the last one; variables with equal
+   neighbours are merged, and those that only the new element touches are eliminated with it.
+   Writes the order of elimination. */
+static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32_t* near,
+                           const int32_t* size, int32_t* hash, int32_t* order)
+{
+    int32_t i, k, q, done = 0, left = 0, stamp = 2, widest = 0, n = o->n;
+    o->free = near_start[n];
+    o->heaped = 0;
+    for (i = 0; i < n; i++) {
+        o->start[i] = near_start[i];
+        o->length[i] = near_start[i + 1] - near_start[i];
+        o->elements[i] = 0;
+        o->weight[i] = size[i];
+        o->mark[i] = 1;
+        o->bucket[i] = -1;
+        o->chain[i] = -1;
+        o->tail[i] = i;
+        o->degree[i] = 0;
+        for (k = near_start[i]; k < near_start[i + 1]; k++) {
+            o->list[k] = near[k];
+            o->degree[i] += size[near[k]];
+        }
+        left += size[i];
+        if (!o->length[i]) {
+            order[done++] = i;
+            left -= size[i];
+        } else {
+            o->score[i] = icfi_order_score(o, i, o->weight[i], 0);
+            icfi_heap_insert(o, i);
+        }
+    }
+    while (o->heaped) {
+        int32_t p = o->heap[0], element_weight, to;
+        icfi_heap_remove(o, p);
+        left -= o->weight[p];
+        o->weight[p] = -o->weight[p];
+        element_weight = icfi_order_eliminate(o, p);
+
+        /* mark[e] - stamp: what element e has outside the new one */
+        for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
+            i = o->list[k];
+            for (q = o->start[i]; q < o->start[i] + o->elements[i]; q++) {
+                int32_t e = o->list[q];
+                if (!o->mark[e]) continue;
+                if (o->mark[e] < stamp) o->mark[e] = o->degree[e] + stamp;
+                o->mark[e] += o->weight[i];
+            }
+        }
+
+        /* new lists and degrees of its variables */
+        for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
+            int32_t first, to_elements, degree = 0;
+            double inner = 0;
+            uint32_t sum = 0;
+            i = o->list[k];
+            first = o->start[i];
+            to = first;
+            for (q = first; q < first + o->elements[i]; q++) {
+                int32_t e = o->list[q];
+                if (!o->mark[e]) continue;
+                if (o->mark[e] > stamp) {
+                    double outside = o->mark[e] - stamp;
+                    degree += o->mark[e] - stamp;
+                    inner += outside * outside;
+                    o->list[to++] = e;
+                    sum += (uint32_t)e;
+                } else { /* nothing of e is outside */
+                    o->mark[e] = 0;
+                    o->length[e] = 0;
+                }
+            }
+            to_elements = to;
+            for (; q < first + o->length[i]; q++) {
+                int32_t j = o->list[q];
+                if (o->weight[j] <= 0) continue;
+                degree += o->weight[j];
+                o->list[to++] = j;
+                sum += (uint32_t)j;
+            }
+            if (to == first) { /* only the new element touches it */
+                element_weight += o->weight[i];
+                left += o->weight[i];
+                icfi_heap_remove(o, i);
+                icfi_order_absorb(o, p, i);
+                continue;
+            }
+            if (degree < o->degree[i]) o->degree[i] = degree;
+            o->score[i] = inner; /* for a moment */
+            o->list[to] = o->list[to_elements];
+            o->list[to_elements] = o->list[first];
+            o->list[first] = p;
+            o->elements[i] = to_elements - first + 1;
+            o->length[i] = to - first + 1;
+            hash[i] = (int32_t)(sum % (uint32_t)n);
+            o->next[i] = o->bucket[hash[i]];
+            o->bucket[hash[i]] = i;
+        }
+        o->degree[p] = element_weight;
+        if (element_weight > widest) widest = element_weight;
+        stamp += widest + 1;
+        icfi_order_merge_equal(o, p, hash, &stamp);
+
+        to = o->start[p];
+        for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
+            int32_t degree;
+            i = o->list[k];
+            if (o->weight[i] == 0) continue;
+            o->weight[i] = -o->weight[i];
+            degree = o->degree[i] + element_weight - o->weight[i];
+            if (degree > left - o->weight[i]) degree = left - o->weight[i];
+            o->degree[i] = degree;
+            o->score[i] = icfi_order_score(o, i, element_weight, o->score[i]);
+            icfi_heap_update(o, i);
+            o->list[to++] = i;
+        }
+        o->length[p] = to - o->start[p];
+        o->free = to;
+        o->elements[p] = 0;
+        if (!o->length[p]) o->mark[p] = 0;
+        o->weight[p] = 0;
+        for (i = p; i >= 0; i = o->chain[i]) order[done++] = i;
+
+        if (stamp > INT32_MAX / 2) {
+            for (i = 0; i < n; i++) o->mark[i] = o->mark[i] != 0;
+            stamp = 2;
+        }
+    }
+}
+
+/* ---- elimination tree and fronts ---- */
+
+/* The tree of the graph in a given order, and for each clique (by place in the order) what its
+   columns reach below the diagonal block: unknowns (reach) and cliques (blocks). Liu's algorithm
+   with compressed paths, then a walk up the tree from each entry of a row. */
+static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
+                      const int32_t* near, const int32_t* order, int32_t* position, int32_t* parent,
+                      int32_t* reach, int32_t* blocks, int32_t* mark)
+{
+    int32_t i, k;
+    for (i = 0; i < n; i++) position[order[i]] = i;
+    for (i = 0; i < n; i++) {
+        int32_t q = order[i];
+        parent[i] = mark[i] = -1;
+        for (k = near_start[q]; k < near_start[q + 1]; k++) {
+            int32_t j = position[near[k]], up;
+            for (; j < i && mark[j] != i; j = up) {
+                up = mark[j];
+                mark[j] = i;
+                if (up < 0) {
+                    parent[j] = i;
+                    break;
+                }
+            }
+        }
+    }
+    for (i = 0; i < n; i++) mark[i] = -1;
+    for (i = 0; i < n; i++) {
+        int32_t q = order[i];
+        reach[i] = blocks[i] = 0;
+        mark[i] = i;
+        for (k = near_start[q]; k < near_start[q + 1]; k++) {
+            int32_t j = position[near[k]];
+            if (j > i) continue;
+            for (; mark[j] != i; j = parent[j]) {
+                mark[j] = i;
+                reach[j] += size[q];
+                blocks[j]++;
+            }
+        }
+    }
+}
+
+/* The multiplications and additions of a factorisation in which column j reaches c_j rows,
+   itself included: the sum of c_j^2. */
+static double icfi_column_flops(int32_t cols, int32_t rows)
+{
+    double flops = 0;
+    int32_t j;
+    for (j = 0; j < cols; j++) {
+        double c = (double)cols + rows - j;
+        flops += c * c;
+    }
+    return flops;
+}
+
+/* Reorders so that every subtree is consecutive: children before their parent, in ascending
+   order. */
+static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* reach,
+                           int32_t* blocks, int32_t* child, int32_t* sibling, int32_t* rank,
+                           int32_t* copy)
+{
+    int32_t i, root = -1, done = 0;
+    for (i = 0; i < n; i++) child[i] = -1;
+    for (i = n - 1; i >= 0; i--) {
+        int32_t* head = parent[i] < 0 ? &root : &child[parent[i]];
+        sibling[i] = *head;
+        *head = i;
+    }
+    for (i = root; i >= 0;) {
+        if (child[i] >= 0) { /* down first, and never again */
+            int32_t down = child[i];
+            child[i] = -1;
+            i = down;
+            continue;
+        }
+        rank[i] = done++;
+        i = sibling[i] >= 0 ? sibling[i] : parent[i];
+    }
+    for (i = 0; i < n; i++) copy[rank[i]] = order[i];
+    for (i = 0; i < n; i++) order[i] = copy[i];
+    for (i = 0; i < n; i++) copy[rank[i]] = parent[i] < 0 ? -1 : rank[parent[i]];
+    for (i = 0; i < n; i++) parent[i] = copy[i];
+    for (i = 0; i < n; i++) copy[rank[i]] = reach[i];
+    for (i = 0; i < n; i++) reach[i] = copy[i];
+    for (i = 0; i < n; i++) copy[rank[i]] = blocks[i];
+    for (i = 0; i < n; i++) blocks[i] = copy[i];
+}
+
+/* The time of a front of so many columns and rows below them, in hundredths of a nanosecond,
+   roughly, on a machine of 2023; the same everywhere, because the fronts decide the order of
+   additions. */
+static double icfi_front_cost(int32_t cols, int32_t rows)
+{
+    double c = cols, r = rows;
+    return 4000 + 25 * c * (c + r) + 30 * r * r + 4 * (c * c * c / 3 + c * c * r + c * r * r);
+}
+
+/* Merges children into parents where one front is cheaper than two: top[i] is the clique, in
+   order, that ends the front of i. A front keeps the rows of its last clique. */
+static void icfi_merge_fronts(int32_t n, const int32_t* parent, int32_t* cols, const int32_t* reach,
+                              int32_t* top)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        int32_t p = parent[i];
+        top[i] = i;
+        if (p < 0) continue;
+        if (icfi_front_cost(cols[i] + cols[p], reach[p]) <
+            icfi_front_cost(cols[i], reach[i]) + icfi_front_cost(cols[p], reach[p])) {
+            cols[p] += cols[i];
+            top[i] = p;
+        }
+    }
+    for (i = n - 1; i >= 0; i--) top[i] = top[top[i]];
+}
+
+static int32_t icfi_pad(int32_t n)
+{
+    return (n + ICFI_PAD - 1) / ICFI_PAD * ICFI_PAD;
+}
+
+/* Where each edge is added: its front, and the place of its block in the panel. The front is
+   that of the clique eliminated first; the row of the other one is either among the front's
+   columns or in its list of rows. */
+static void icfi_place_edges(icf_sparse* s)
+{
+    const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front),
+                  *cols = ICFI_INTS(s, cols);
+    const int32_t *rows = ICFI_INTS(s, rows), *column = ICFI_INTS(s, column),
+                  *pair = ICFI_INTS(s, pair);
+    const int32_t *size = ICFI_INTS(s, size), *row_start = ICFI_FACTOR_INTS(s, row_start);
+    const int32_t *row = ICFI_FACTOR_INTS(s, row), *row_at = ICFI_FACTOR_INTS(s, row_at);
+    int32_t *edge_front = ICFI_INTS(s, edge_front), *edge_at = ICFI_INTS(s, edge_at), e;
+    for (e = 0; e < s->edges; e++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1], f, r;
+        edge_front[e] = -1;
+        edge_at[e] = 0;
+        if (!size[a] || !size[b]) continue;
+        if (position[a] > position[b]) {
+            int32_t swap = a;
+            a = b;
+            b = swap;
+        }
+        f = front[a];
+        if (front[b] == f) {
+            r = column[b];
+        } else {
+            int32_t low = row_start[f], high = row_start[f + 1] - 1;
+            while (low < high) {
+                int32_t middle = low + (high - low) / 2;
+                if (position[row[middle]] < position[b]) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            r = row_at[low];
+        }
+        edge_front[e] = f;
+        edge_at[e] = r + column[a] * icfi_pad(cols[f] + rows[f]);
+    }
+}
+
+/* Numbers the members of each front consecutively, and links each front to its children in
+   ascending order. */
+static void icfi_collect_fronts(icf_sparse* s, int32_t* order, const int32_t* top,
+                                const int32_t* rank, int32_t* copy)
+{
+    const int32_t *size = ICFI_INTS(s, size), *parent = ICFI_INTS(s, parent);
+    int32_t *member = ICFI_INTS(s, member), *child = ICFI_INTS(s, child),
+            *sibling = ICFI_INTS(s, sibling);
+    int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front),
+            *column = ICFI_INTS(s, column);
+    int32_t i, f, k, n = s->cliques;
+    for (f = 0; f <= n; f++) member[f] = 0;
+    for (i = 0; i < n; i++) {
+        copy[i] = order[i];
+        member[rank[top[i]] + 1]++;
+    }
+    for (f = 0; f < s->fronts; f++) member[f + 1] += member[f];
+    for (i = 0; i < n; i++) order[member[rank[top[i]]]++] = copy[i];
+    for (f = s->fronts; f > 0; f--) member[f] = member[f - 1];
+    member[0] = 0;
+    for (f = 0; f < s->fronts; f++) {
+        int32_t at = 0;
+        child[f] = -1;
+        for (k = member[f]; k < member[f + 1]; k++) {
+            i = order[k];
+            position[i] = k;
+            front[i] = f;
+            column[i] = at;
+            at += size[i];
+        }
+    }
+    for (f = s->fronts - 1; f >= 0; f--) {
+        if (parent[f] < 0) continue;
+        sibling[f] = child[parent[f]];
+        child[parent[f]] = f;
+    }
+}
+
+/* The scratch of the analysis: a new graph, to compare with the one at hand, and what the
+   ordering needs. */
+typedef struct icfi_analysis {
+    size_t near_start, near, list_start, list;
+    size_t ints, scores;
+    size_t order, position, parent, reach, blocks, mark, other;
+} icfi_analysis;
+
+#define ICFI_ORDER_INTS 13
+
+static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int32_t cliques,
+                                        int32_t edges)
+{
+    size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
+    if (m > ((size_t)-1) / 16) arena->result = ICF_RESULT_OVERFLOW;
+    t->near_start = icfi_arena_take(arena, n + 1, i4);
+    t->near = icfi_arena_take(arena, 2 * m, i4);
+    t->list_start = icfi_arena_take(arena, n + 1, i4);
+    t->list = icfi_arena_take(arena, icfi_order_list(n, m), i4);
+    t->ints = icfi_arena_take(arena, ICFI_ORDER_INTS * n, i4);
+    t->scores = icfi_arena_take(arena, n, sizeof(double));
+    t->order = icfi_arena_take(arena, n, i4);
+    t->position = icfi_arena_take(arena, n, i4);
+    t->parent = icfi_arena_take(arena, n, i4);
+    t->reach = icfi_arena_take(arena, n, i4);
+    t->blocks = icfi_arena_take(arena, n, i4);
+    t->mark = icfi_arena_take(arena, n, i4);
+    t->other = icfi_arena_take(arena, n, i4);
+}
+
+ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
+{
+    icfi_sparse_at at;
+    icfi_analysis t;
+    icfi_arena arena = icfi_arena_measure();
+    if (cliques < 0 || edges < 0) return 0;
+    icfi_sparse_layout_pattern(&at, &arena, cliques, edges);
+    icfi_sparse_layout_analysis(&t, &arena, cliques, edges);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+/* The order of elimination: by the one rule, and where the arithmetic will take long compared
+   with finding an order, by the other rule too, and the better one. Returns the flops; order,
+   parent, reach, blocks hold it. */
+static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, int32_t n,
+                                const int32_t* size, const int32_t* near_start, const int32_t* near,
+                                int32_t* order, int32_t* parent, int32_t* reach, int32_t* blocks)
+{
+    int32_t *ints = ICFI_AT(int32_t, memory, t->ints),
+            *position = ICFI_AT(int32_t, memory, t->position);
+    int32_t *mark = ICFI_AT(int32_t, memory, t->mark), *trial = ICFI_AT(int32_t, memory, t->order),
+            i;
+    double best = -1;
+    icfi_order o;
+    o.n = n;
+    o.list = ICFI_AT(int32_t, memory, t->list);
+    o.end = (int32_t)icfi_order_list((size_t)n, (size_t)near_start[n] / 2);
+    o.start = ints, o.length = ints + n, o.elements = ints + 2 * n, o.weight = ints + 3 * n;
+    o.degree = ints + 4 * n, o.mark = ints + 5 * n, o.next = ints + 6 * n, o.tail = ints + 7 * n;
+    o.bucket = ints + 8 * n, o.chain = ints + 9 * n, o.heap = ints + 10 * n,
+    o.place = ints + 11 * n;
+    o.score = ICFI_AT(double, memory, t->scores);
+    for (o.rule = 0; o.rule < 2; o.rule++) {
+        double flops = 0;
+        icfi_order_run(&o, near_start, near, size, ints + 12 * n, trial);
+        icfi_tree(n, size, near_start, near, trial, position, parent, reach, blocks, mark);
+        for (i = 0; i < n; i++) flops += icfi_column_flops(size[trial[i]], reach[i]);
+        if (best < 0 || flops < best) {
+            best = flops;
+            for (i = 0; i < n; i++) order[i] = trial[i];
+        }
+        if (flops < 3000 * ((double)n + near_start[n] / 2)) return best;
+    }
+    icfi_tree(n, size, near_start, near, order, position, parent, reach, blocks, mark);
+    return best;
+}
+
+static int icfi_same(const int32_t* a, const int32_t* b, int32_t n)
+{
+    return n == 0 || ICFI_MEMCMP(a, b, (size_t)n * sizeof(int32_t)) == 0;
+}
+
+ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
+                                      const int32_t* sizes, int32_t edges, const int32_t* pairs)
+{
+    icfi_sparse_at at;
+    icfi_analysis t;
+    icfi_arena arena = icfi_arena_over(memory, bytes);
+    int32_t *near_start, *near, *order, *parent, *reach, *blocks, *top, *cols, *rank;
+    int32_t i, k, f, n = cliques, total = 0;
+    int known;
+    unsigned char* base = (unsigned char*)memory;
+    double flops;
+
+    if (!s || n < 0 || edges < 0 || (n && !sizes) || (edges && !pairs))
+        return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(&at, 0, sizeof at);
+    icfi_sparse_layout_pattern(&at, &arena, n, edges);
+    icfi_sparse_layout_analysis(&t, &arena, n, edges);
+    if (arena.result != ICF_RESULT_OK) return arena.result;
+    for (i = 0; i < n; i++) {
+        if (sizes[i] < 0) return ICF_RESULT_BAD_ARGUMENT;
+        if (sizes[i] > INT32_MAX - total) return ICF_RESULT_OVERFLOW;
+        total += sizes[i];
+    }
+    for (i = 0; i < edges; i++) {
+        int32_t a = pairs[2 * i], b = pairs[2 * i + 1];
+        if (a < 0 || b < 0 || a >= n || b >= n || a == b) return ICF_RESULT_BAD_ARGUMENT;
+    }
+
+    /* the same pattern again, perhaps with its edges in another order */
+    known = s->cookie == ICFI_SPARSE_COOKIE && s->pattern == memory && s->cliques == n &&
+            s->edges == edges && icfi_same(ICFI_INTS(s, size), sizes, n);
+    if (known && icfi_same(ICFI_INTS(s, pair), pairs, 2 * edges)) return ICF_RESULT_OK;
+    near_start = ICFI_AT(int32_t, base, t.near_start);
+    near = ICFI_AT(int32_t, base, t.near);
+    icfi_graph(n, sizes, edges, pairs, near_start, near, ICFI_AT(int32_t, base, t.list_start),
+               ICFI_AT(int32_t, base, t.list));
+    if (known && icfi_same(ICFI_INTS(s, near_start), near_start, n + 1) &&
+        icfi_same(ICFI_INTS(s, near), near, near_start[n])) {
+        ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
+        if (s->factor && s->mode != ICF_SPARSE_ITERATIVE) icfi_place_edges(s);
+        if (s->factor && s->mode == ICF_SPARSE_ITERATIVE) s->factor = NULL;
+        return ICF_RESULT_OK;
+    }
+
+    order = ICFI_AT(int32_t, base, at.order);
+    parent = ICFI_AT(int32_t, base, t.parent);
+    reach = ICFI_AT(int32_t, base, t.reach);
+    blocks = ICFI_AT(int32_t, base, t.blocks);
+    flops = icfi_choose_order(base, &t, n, sizes, near_start, near, order, parent, reach, blocks);
+
+    /* from here on s is the new pattern */
+    ICFI_MEMSET(s, 0, sizeof *s);
+    s->cookie = ICFI_SPARSE_COOKIE;
+    s->pattern = memory;
+    s->at = at;
+    s->cliques = n;
+    s->edges = edges;
+    s->unknowns = total;
+    s->flops = flops;
+    s->tolerance = 100 * ICFI_EPSILON;
+    s->budget = total > INT32_MAX / 2 ? INT32_MAX : total < 50 ? 100 : 2 * total;
+    if (n) ICFI_MEMCPY(ICFI_INTS(s, size), sizes, (size_t)n * sizeof(int32_t));
+    if (edges) ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
+    ICFI_MEMCPY(ICFI_INTS(s, near_start), near_start, ((size_t)n + 1) * sizeof(int32_t));
+    if (near_start[n])
+        ICFI_MEMCPY(ICFI_INTS(s, near), near, (size_t)near_start[n] * sizeof(int32_t));
+    for (i = 0, total = 0; i < n; i++) {
+        ICFI_INTS(s, start)[i] = total;
+        total += sizes[i];
+    }
+    ICFI_INTS(s, start)[n] = total;
+
+    /* fronts: consecutive in the postorder, numbered as their last cliques are */
+    icfi_postorder(n, order, parent, reach, blocks, ICFI_INTS(s, child), ICFI_INTS(s, sibling),
+                   ICFI_AT(int32_t, base, t.mark), ICFI_AT(int32_t, base, t.other));
+    top = ICFI_AT(int32_t, base, t.position);
+    cols = ICFI_AT(int32_t, base, t.mark);
+    for (i = 0; i < n; i++) cols[i] = sizes[order[i]];
+    icfi_merge_fronts(n, parent, cols, reach, top);
+    rank = ICFI_AT(int32_t, base, t.other);
+    for (i = 0, f = 0; i < n; i++) {
+        if (top[i] != i) continue;
+        ICFI_INTS(s, cols)[f] = cols[i];
+        ICFI_INTS(s, rows)[f] = reach[i];
+        ICFI_INTS(s, blocks)[f] = blocks[i];
+        rank[i] = f++;
+    }
+    s->fronts = f;
+    for (i = 0; i < n; i++) {
+        if (top[i] != i) continue;
+        k = rank[i];
+        ICFI_INTS(s, parent)[k] = parent[i] < 0 ? -1 : rank[top[parent[i]]];
+        if (parent[i] < 0 && cols[i]) s->components++;
+    }
+    icfi_collect_fronts(s, order, top, rank, ICFI_AT(int32_t, base, t.order));
+    for (f = 0; f < s->fronts; f++) {
+        int64_t c = ICFI_INTS(s, cols)[f], r = ICFI_INTS(s, rows)[f];
+        if ((c + r + ICFI_PAD) * (c + ICFI_PAD) > INT32_MAX || (r + ICFI_PAD) * r > INT32_MAX) {
+            s->cookie = 0;
+            return ICF_RESULT_OVERFLOW;
+        }
+        if (s->widest < (int32_t)c) s->widest = (int32_t)c;
+        if (s->rows_most < (int32_t)(c + r)) s->rows_most = (int32_t)(c + r);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- storage ---- */
+
+/* The lists of rows of all fronts, each in ascending order of elimination: row by row of the
+   matrix, walking up the tree of fronts from each entry. */
+static void icfi_list_rows(icf_sparse* s)
+{
+    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
+                  *size = ICFI_INTS(s, size);
+    const int32_t *order = ICFI_INTS(s, order), *position = ICFI_INTS(s, position),
+                  *front = ICFI_INTS(s, front);
+    const int32_t *parent = ICFI_INTS(s, parent), *blocks = ICFI_INTS(s, blocks),
+                  *cols = ICFI_INTS(s, cols);
+    int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
+    int32_t *row_at = ICFI_FACTOR_INTS(s, row_at), *count = ICFI_FACTOR_INTS(s, run_count);
+    int32_t *mark = ICFI_FACTOR_INTS(s, redo), f, k, q;
+    for (f = 0, q = 0; f < s->fronts; f++) {
+        row_start[f] = q;
+        q += blocks[f];
+        count[f] = 0;
+        mark[f] = -1;
+    }
+    row_start[s->fronts] = q;
+    for (k = 0; k < s->cliques; k++) {
+        int32_t i = order[k];
+        mark[front[i]] = k;
+        for (q = near_start[i]; q < near_start[i + 1]; q++) {
+            if (position[near[q]] > k) continue;
+            for (f = front[near[q]]; mark[f] != k; f = parent[f]) {
+                int32_t to = row_start[f] + count[f];
+                mark[f] = k;
+                row[to] = i;
+                row_at[to] = count[f] ? row_at[to - 1] + size[row[to - 1]] : cols[f];
+                count[f]++;
+            }
+        }
+    }
+}
+
+/* For the rows of each front where they are in the parent, as runs of consecutive rows. A run
+   lies either in the parent's columns or in its rows. */
+static void icfi_find_runs(icf_sparse* s)
+{
+    const int32_t *front = ICFI_INTS(s, front), *column = ICFI_INTS(s, column),
+                  *size = ICFI_INTS(s, size);
+    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols);
+    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
+    const int32_t* row_at = ICFI_FACTOR_INTS(s, row_at);
+    int32_t *run_count = ICFI_FACTOR_INTS(s, run_count), *run_to = ICFI_FACTOR_INTS(s, run_to);
+    int32_t *run_length = ICFI_FACTOR_INTS(s, run_length), f, k;
+    for (f = 0; f < s->fronts; f++) {
+        int32_t p = parent[f], at, runs = row_start[f] - 1;
+        run_count[f] = 0;
+        if (p < 0) continue;
+        at = row_start[p];
+        for (k = row_start[f]; k < row_start[f + 1]; k++) {
+            int32_t i = row[k], to;
+            if (front[i] == p) {
+                to = column[i];
+            } else {
+                while (row[at] != i) at++;
+                to = row_at[at];
+            }
+            if (runs < row_start[f] || to != run_to[runs] + run_length[runs] || to == cols[p]) {
+                runs++;
+                run_to[runs] = to;
+                run_length[runs] = size[i];
+            } else {
+                run_length[runs] += size[i];
+            }
+        }
+        run_count[f] = runs + 1 - row_start[f];
+    }
+}
+
+/* Where panels and update matrices stand. Without ICF_SPARSE_PARTIAL an update matrix lives from
+   its own front to its parent's: two stacks hold them, for even and for odd depths, so that a
+   front's children are on top of the one while its own matrix goes on top of the other. Called
+   with NULL it only counts. */
+static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t* panel_at,
+                              size_t* update_at, int32_t* depth, size_t* panels, size_t* updates)
+{
+    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols),
+                  *rows = ICFI_INTS(s, rows);
+    const int32_t *child = ICFI_INTS(s, child), *sibling = ICFI_INTS(s, sibling);
+    size_t used[2] = {0, 0}, most[2] = {0, 0};
+    int32_t f, c;
+    int pass;
+    *panels = 0;
+    for (f = s->fronts - 1; f >= 0; f--) depth[f] = parent[f] < 0 ? 0 : 1 - depth[parent[f]];
+    for (pass = 0; pass < 2; pass++) {
+        size_t base = pass ? most[0] : 0;
+        for (f = 0; f < s->fronts; f++) {
+            size_t size = (size_t)icfi_pad(rows[f]) * (size_t)rows[f];
+            int d = mode == ICF_SPARSE_PARTIAL ? 0 : depth[f];
+            if (pass == 0) {
+                if (panel_at) panel_at[f] = *panels;
+                *panels += (size_t)icfi_pad(cols[f] + rows[f]) * (size_t)cols[f];
+            }
+            if (pass && update_at) update_at[f] = used[d] + (d ? base : 0);
+            used[d] += size;
+            if (most[d] < used[d]) most[d] = used[d];
+            if (mode == ICF_SPARSE_PARTIAL) continue;
+            for (c = child[f]; c >= 0; c = sibling[c]) {
+                used[1 - d] -= (size_t)icfi_pad(rows[c]) * (size_t)rows[c];
+            }
+        }
+        used[0] = used[1] = 0;
+    }
+    *updates = most[0] + most[1];
+}
+
+/* Columns per strip of the kernels, a multiple of 24 */
+#define ICFI_STRIP 96
+
+static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena,
+                                      icf_sparse_mode mode)
+{
+    size_t i4 = sizeof(int32_t), r = sizeof(icf_real), fronts = (size_t)s->fronts, total = 0,
+           updates = 0;
+    const int32_t* blocks = ICFI_INTS(s, blocks);
+    int32_t f;
+    for (f = 0; f < s->fronts; f++) total += (size_t)blocks[f];
+    at->row_start = icfi_arena_take(arena, fronts + 1, i4);
+    at->run_count = icfi_arena_take(arena, fronts, i4);
+    at->row = icfi_arena_take(arena, total, i4);
+    at->row_at = icfi_arena_take(arena, total, i4);
+    at->run_to = icfi_arena_take(arena, total, i4);
+    at->run_length = icfi_arena_take(arena, total, i4);
+    at->redo = icfi_arena_take(arena, fronts, i4);
+    at->panel_at = icfi_arena_take(arena, fronts, sizeof(size_t));
+    at->update_at = icfi_arena_take(arena, fronts, sizeof(size_t));
+    at->small = icfi_arena_take(arena, 6 * ICFI_STRIP, r);
+    at->work = icfi_arena_take(arena, (size_t)icfi_pad(s->rows_most), r);
+    icfi_place_fronts(s, mode, NULL, NULL, ICFI_INTS(s, scratch), &at->panel_reals, &updates);
+    /* the kernels read up to one vector beyond a panel or an update matrix */
+    at->panels = icfi_arena_take(arena, at->panel_reals + (size_t)ICFI_PAD, r);
+    at->updates = icfi_arena_take(arena, updates + (size_t)ICFI_PAD, r);
+}
+
+#endif
+
+#if defined(ICFI_LAYER) && \
+    ICFI_LAYER == 5 /* included by itself: the loops for one width of vectors */
+
+/* to += from, n numbers */
+ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* from, icf_real* to)
+{
+    for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
+        ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
+    }
+    for (; n > 0; n--) *to++ += *from++;
+}
+
+/* Adds what front c passes up to the lower triangle of its parent: to the parent's panel, or,
+   with `above`, to the parent's own update matrix. Both consist of the same runs of rows. */
+ICFI_TARGET static void ICFI_K(icfi_pass_up)(const int32_t* to, const int32_t* length, int32_t runs,
+                                             const icf_real* update, ptrdiff_t ldu, icf_real* panel,
+                                             ptrdiff_t ld, int32_t cols, int above)
+{
+    int32_t i, j, q, at = 0, from, shift = above ? cols : 0;
+    for (j = 0; j < runs; j++) {
+        int32_t n = length[j];
+        if ((to[j] < cols) == above) {
+            if (!above) return;
+            at += n;
+            continue;
+        }
+        for (q = 0; q < n; q++) {
+            const icf_real* u = update + (at + q) * ldu;
+            icf_real* p = panel + (to[j] + q - shift) * ld;
+            ICFI_K(icfi_add)(n - q, u + at + q, p + (to[j] + q - shift));
+            for (i = j + 1, from = at + n; i < runs; i++) {
+                ICFI_K(icfi_add)(length[i], u + from, p + (to[i] - shift));
+                from += length[i];
+            }
+        }
+        at += n;
+    }
+}
+
+/* The numeric factorisation of the fronts that are to be redone. Returns the front whose pivot
+   is bad, or -1. */
+ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pivot)
+{
+    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows),
+                  *child = ICFI_INTS(s, child);
+    const int32_t *sibling = ICFI_INTS(s, sibling), *row_start = ICFI_FACTOR_INTS(s, row_start);
+    const int32_t *run_count = ICFI_FACTOR_INTS(s, run_count),
+                  *run_to = ICFI_FACTOR_INTS(s, run_to);
+    const int32_t* run_length = ICFI_FACTOR_INTS(s, run_length);
+    const size_t *panel_at = ICFI_FACTOR_SIZES(s, panel_at),
+                 *update_at = ICFI_FACTOR_SIZES(s, update_at);
+    icf_real *panels = ICFI_FACTOR_REALS(s, panels), *updates = ICFI_FACTOR_REALS(s, updates);
+    icf_real* small = ICFI_FACTOR_REALS(s, small);
+    int32_t* redo = ICFI_FACTOR_INTS(s, redo);
+    int32_t f, c, strip, fronts = s->fronts;
+    for (f = 0; f < fronts; f++) {
+        int32_t nc = cols[f], nr = rows[f], bad;
+        ptrdiff_t ld = icfi_pad(nc + nr), ldu = icfi_pad(nr);
+        icf_real *p = panels + panel_at[f], *u = updates + update_at[f];
+        if (!redo[f]) continue;
+        for (c = child[f]; c >= 0; c = sibling[c]) {
+            ICFI_K(icfi_pass_up)
+            (run_to + row_start[c], run_length + row_start[c], run_count[c], updates + update_at[c],
+             icfi_pad(rows[c]), p, ld, nc, 0);
+        }
+        bad = ICFI_K(icfi_panel_factor)(nc + nr, (int32_t)ld, nc, p, ld, 1, small, ICFI_STRIP);
+        if (bad >= 0) {
+            *pivot = bad;
+            return f;
+        }
+        redo[f] = 0;
+        if (!nr) continue;
+        for (strip = 0; strip < nc; strip += ICFI_STRIP) {
+            ICFI_K(icfi_outer)
+            (nr, (int32_t)ldu, nc - strip < ICFI_STRIP ? nc - strip : ICFI_STRIP,
+             p + nc + strip * ld, ld, p + strip + strip * ld, u, ldu, strip == 0, 1, small);
+        }
+        for (c = child[f]; c >= 0; c = sibling[c]) {
+            ICFI_K(icfi_pass_up)
+            (run_to + row_start[c], run_length + row_start[c], run_count[c], updates + update_at[c],
+             icfi_pad(rows[c]), u, ldu, nc, 1);
+        }
+    }
+    return -1;
+}
+
+/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's
+   columns gather what is to be subtracted in w, and are changed once a front. */
+ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
+                                                  ptrdiff_t ldx)
+{
+    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows),
+                  *member = ICFI_INTS(s, member);
+    const int32_t *order = ICFI_INTS(s, order), *start = ICFI_INTS(s, start),
+                  *size = ICFI_INTS(s, size);
+    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
+    const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
+    const icf_real* panels = ICFI_FACTOR_REALS(s, panels);
+    icf_real* w = ICFI_FACTOR_REALS(s, work);
+    int32_t f, k, i, r, at;
+    for (f = 0; f < s->fronts; f++) {
+        const icf_real* p = panels + panel_at[f];
+        ptrdiff_t ld = icfi_pad(cols[f] + rows[f]);
+        for (r = 0; r < count; r++) {
+            icf_real* b = x + r * ldx;
+            for (k = member[f], at = 0; k < member[f + 1]; k++) {
+                for (i = 0; i < size[order[k]]; i++) w[at++] = b[start[order[k]] + i];
+            }
+            for (i = 0; i < rows[f]; i++) w[at + i] = 0;
+            ICFI_K(icfi_forward)(cols[f], cols[f] + rows[f], p, ld, w);
+            for (k = member[f], at = 0; k < member[f + 1]; k++) {
+                for (i = 0; i < size[order[k]]; i++) b[start[order[k]] + i] = w[at++];
+            }
+            for (k = row_start[f]; k < row_start[f + 1]; k++) {
+                for (i = 0; i < size[row[k]]; i++) b[start[row[k]] + i] += w[at++];
+            }
+        }
+    }
+    for (f = s->fronts - 1; f >= 0; f--) {
+        const icf_real* p = panels + panel_at[f];
+        ptrdiff_t ld = icfi_pad(cols[f] + rows[f]);
+        for (r = 0; r < count; r++) {
+            icf_real* b = x + r * ldx;
+            for (k = member[f], at = 0; k < member[f + 1]; k++) {
+                for (i = 0; i < size[order[k]]; i++) w[at++] = b[start[order[k]] + i];
+            }
+            for (k = row_start[f]; k < row_start[f + 1]; k++) {
+                for (i = 0; i < size[row[k]]; i++) w[at++] = b[start[row[k]] + i];
+            }
+            ICFI_K(icfi_backward)(cols[f], cols[f] + rows[f], p, ld, w);
+            for (k = member[f], at = 0; k < member[f + 1]; k++) {
+                for (i = 0; i < size[order[k]]; i++) b[start[order[k]] + i] = w[at++];
+            }
+        }
+    }
+}
+
+#endif
+
+#ifndef ICFI_LAYER
+
+#define ICFI_LAYER 5
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
+/* ---- without a factor ---- */
+
+/* The diagonal blocks twice, to multiply with and factored, and each edge's block once, whatever
+   its number of edges: a block is that of (clique, later neighbour) in the lists of neighbours,
+   rows of the neighbour. */
+static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena)
+{
+    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
+                  *size = ICFI_INTS(s, size);
+    size_t diagonal = 0, reals, r = sizeof(icf_real);
+    int32_t i, k;
+    for (i = 0; i < s->cliques; i++) diagonal += (size_t)size[i] * (size_t)size[i];
+    reals = diagonal;
+    for (i = 0; i < s->cliques; i++) {
+        for (k = near_start[i]; k < near_start[i + 1]; k++) {
+            if (near[k] > i) reals += (size_t)size[i] * (size_t)size[near[k]];
+        }
+    }
+    at->block_at = icfi_arena_take(arena, (size_t)near_start[s->cliques], sizeof(size_t));
+    at->diagonal_at = icfi_arena_take(arena, (size_t)s->cliques, sizeof(size_t));
+    at->panel_reals = reals;
+    at->panels = icfi_arena_take(arena, reals, r);
+    at->diagonal = icfi_arena_take(arena, diagonal, r);
+    at->vectors = icfi_arena_take(arena, (size_t)s->unknowns, 5 * r);
+}
+
+static void icfi_place_blocks(icf_sparse* s)
+{
+    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
+                  *size = ICFI_INTS(s, size);
+    const int32_t* pair = ICFI_INTS(s, pair);
+    int32_t *edge_front = ICFI_INTS(s, edge_front), i, k, e;
+    size_t *block_at = ICFI_FACTOR_SIZES(s, block_at),
+           *diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at), at = 0;
+    for (i = 0; i < s->cliques; i++) {
+        diagonal_at[i] = at;
+        at += (size_t)size[i] * (size_t)size[i];
+    }
+    for (i = 0; i < s->cliques; i++) {
+        for (k = near_start[i]; k < near_start[i + 1]; k++) {
+            block_at[k] = at;
+            if (near[k] > i) at += (size_t)size[i] * (size_t)size[near[k]];
+        }
+    }
+    for (e = 0; e < s->edges; e++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1], low, high;
+        edge_front[e] = -1;
+        if (!size[a] || !size[b]) continue;
+        if (a > b) {
+            int32_t swap = a;
+            a = b;
+            b = swap;
+        }
+        low = near_start[a];
+        high = near_start[a + 1] - 1;
+        while (low < high) {
+            int32_t middle = low + (high - low) / 2;
+            if (near[middle] < b) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        edge_front[e] = low;
+    }
+}
+
+/* y = A x */
+static void icfi_multiply(const icf_sparse* s, const icf_real* x, icf_real* y)
+{
+    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
+                  *size = ICFI_INTS(s, size);
+    const int32_t* start = ICFI_INTS(s, start);
+    const size_t *block_at = ICFI_FACTOR_SIZES(s, block_at),
+                 *diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+    const icf_real* blocks = ICFI_FACTOR_REALS(s, panels);
+    int32_t i, k, p, q;
+    for (i = 0; i < s->unknowns; i++) y[i] = 0;
+    for (i = 0; i < s->cliques; i++) {
+        int32_t n = size[i];
+        const icf_real *xi = x + start[i], *d = blocks + diagonal_at[i];
+        icf_real* yi = y + start[i];
+        for (q = 0; q < n; q++) {
+            icf_real sum = d[q + q * (ptrdiff_t)n] * xi[q];
+            for (p = q + 1; p < n; p++) {
+                icf_real v = d[p + q * (ptrdiff_t)n];
+                yi[p] += v * xi[q];
+                sum += v * xi[p];
+            }
+            yi[q] += sum;
+        }
+        for (k = near_start[i]; k < near_start[i + 1]; k++) {
+            int32_t j = near[k], m = size[j];
+            const icf_real *b = blocks + block_at[k], *xj = x + start[j];
+            icf_real* yj = y + start[j];
+            if (j < i) continue;
+            for (q = 0; q < n; q++) {
+                icf_real sum = 0;
+                for (p = 0; p < m; p++) {
+                    icf_real v = b[p + q * (ptrdiff_t)m];
+                    yj[p] += v * xi[q];
+                    sum += v * xj[p];
+                }
+                yi[q] += sum;
+            }
+        }
+    }
+}
+
+static icf_real icfi_dot(int32_t n, const icf_real* a, const icf_real* b)
+{
+    icf_real sum = 0;
+    int32_t i;
+    for (i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* z = the diagonal blocks' inverses times r */
+static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* z)
+{
+    const int32_t *size = ICFI_INTS(s, size), *start = ICFI_INTS(s, start);
+    const size_t* diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+    const icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
+    int32_t i;
+    for (i = 0; i < s->unknowns; i++) z[i] = r[i];
+    for (i = 0; i < s->cliques; i++) {
+        (void)icf_dense_solve(size[i], diagonal + diagonal_at[i], size[i], z + start[i], 1,
+                              size[i]);
+    }
+}
+
+/* Conjugate gradients. The residual that is carried along drifts from the true one; when it says
+   enough, the true one is formed, and the iteration begins again from there if it disagrees. */
+static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
+{
+    int32_t i, n = s->unknowns, used;
+    icf_real *b = ICFI_FACTOR_REALS(s, vectors), *r = b + n, *z = r + n, *p = z + n, *q = p + n;
+    icf_real scale, norm, last = -1;
+    for (i = 0; i < n; i++) {
+        b[i] = x[i];
+        x[i] = 0;
+        r[i] = b[i];
+    }
+    scale = ICF_SQRT(icfi_dot(n, b, b));
+    norm = scale;
+    if (!(scale <= ICFI_REAL_MAX)) return ICF_RESULT_NOT_FINITE;
+    for (used = 0; norm > s->tolerance * scale;) {
+        icf_real rz;
+        icfi_precondition(s, r, z);
+        for (i = 0; i < n; i++) p[i] = z[i];
+        rz = icfi_dot(n, r, z);
+        while (norm > s->tolerance * scale && used < s->budget) {
+            icf_real curvature, step, before = rz;
+            icfi_multiply(s, p, q);
+            curvature = icfi_dot(n, p, q);
+            if (!(curvature > 0)) break;
+            step = rz / curvature;
+            for (i = 0; i < n; i++) x[i] += step * p[i];
+            for (i = 0; i < n; i++) r[i] -= step * q[i];
+            norm = ICF_SQRT(icfi_dot(n, r, r));
+            icfi_precondition(s, r, z);
+            rz = icfi_dot(n, r, z);
+            for (i = 0; i < n; i++) p[i] = z[i] + rz / before * p[i];
+            used++;
+        }
+        icfi_multiply(s, x, q);
+        for (i = 0; i < n; i++) r[i] = b[i] - q[i];
+        norm = ICF_SQRT(icfi_dot(n, r, r));
+        if (used >= s->budget || (last >= 0 && norm > last / 2)) break;
+        last = norm;
+    }
+    s->iterations += used;
+    if (scale > 0 && norm / scale > s->residual) s->residual = norm / scale;
+    return norm <= s->tolerance * scale ? ICF_RESULT_OK : ICF_RESULT_NOT_CONVERGED;
+}
+
+/* ---- the calls ---- */
+
+enum { ICFI_SPARSE_UNBOUND, ICFI_SPARSE_BOUND, ICFI_SPARSE_ASSEMBLING, ICFI_SPARSE_FACTORED };
+
+static int icfi_sparse_is(const icf_sparse* s, int32_t state)
+{
+    return s && s->cookie == ICFI_SPARSE_COOKIE && s->state >= state;
+}
+
+static icfi_arena icfi_sparse_measure(const icf_sparse* s, icf_sparse_mode mode, icfi_sparse_at* at,
+                                      icfi_arena arena)
+{
+    if (mode == ICF_SPARSE_ITERATIVE) {
+        icfi_sparse_layout_iterative(s, at, &arena);
+    } else {
+        icfi_sparse_layout_factor(s, at, &arena, mode);
+    }
+    return arena;
+}
+
+static int icfi_good_mode(icf_sparse_mode mode)
+{
+    return mode == ICF_SPARSE_FULL || mode == ICF_SPARSE_PARTIAL || mode == ICF_SPARSE_ITERATIVE;
+}
+
+ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode)
+{
+    icfi_sparse_at at;
+    icfi_arena arena;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || !icfi_good_mode(mode)) return 0;
+    arena = icfi_sparse_measure(s, mode, &at, icfi_arena_measure());
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes)
+{
+    icfi_sparse_at at;
+    icfi_arena arena = icfi_arena_over(memory, bytes);
+    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || !icfi_good_mode(mode))
+        return ICF_RESULT_BAD_ARGUMENT;
+    at = s->at;
+    arena = icfi_sparse_measure(s, mode, &at, arena);
+    if (arena.result != ICF_RESULT_OK) return arena.result;
+    s->at = at;
+    s->mode = (int32_t)mode;
+    s->factor = memory;
+    s->state = ICFI_SPARSE_BOUND;
+    if (mode == ICF_SPARSE_ITERATIVE) {
+        icfi_place_blocks(s);
+    } else {
+        size_t panels, updates;
+        icfi_list_rows(s);
+        icfi_find_runs(s);
+        icfi_place_fronts(s, mode, ICFI_FACTOR_SIZES(s, panel_at), ICFI_FACTOR_SIZES(s, update_at),
+                          ICFI_INTS(s, scratch), &panels, &updates);
+        icfi_place_edges(s);
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_sparse_begin(icf_sparse* s)
+{
+    int32_t f;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels), 0, s->at.panel_reals * sizeof(icf_real));
+    if (s->mode != ICF_SPARSE_ITERATIVE) {
+        for (f = 0; f < s->fronts; f++) ICFI_FACTOR_INTS(s, redo)[f] = 1;
+    }
+    s->state = ICFI_SPARSE_ASSEMBLING;
+    return ICF_RESULT_OK;
+}
+
+/* Front f and all above it are to be redone. */
+static void icfi_redo_from(icf_sparse* s, int32_t f)
+{
+    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols),
+                  *rows = ICFI_INTS(s, rows);
+    int32_t* redo = ICFI_FACTOR_INTS(s, redo);
+    for (; f >= 0 && !redo[f]; f = parent[f]) {
+        redo[f] = 1;
+        ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f], 0,
+                    (size_t)icfi_pad(cols[f] + rows[f]) * (size_t)cols[f] * sizeof(icf_real));
+    }
+}
+
+ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const int32_t* changed)
+{
+    const int32_t *near_start, *near, *front, *position;
+    int32_t i, k;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND) || count < 0 || (count && !changed))
+        return ICF_RESULT_BAD_ARGUMENT;
+    for (i = 0; i < count; i++) {
+        if (changed[i] < 0 || changed[i] >= s->cliques) return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (s->mode != ICF_SPARSE_PARTIAL || s->state != ICFI_SPARSE_FACTORED)
+        return icf_sparse_begin(s);
+    near_start = ICFI_INTS(s, near_start);
+    near = ICFI_INTS(s, near);
+    front = ICFI_INTS(s, front);
+    position = ICFI_INTS(s, position);
+    for (i = 0; i < count; i++) {
+        int32_t c = changed[i];
+        for (k = near_start[c]; k < near_start[c + 1]; k++) {
+            if (position[near[k]] < position[c]) icfi_redo_from(s, front[near[k]]);
+        }
+        icfi_redo_from(s, front[c]);
+    }
+    s->state = ICFI_SPARSE_ASSEMBLING;
+    return ICF_RESULT_OK;
+}
+
+ICF_API int icf_sparse_wants_diagonal(const icf_sparse* s, int32_t clique)
+{
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) return 0;
+    if (clique < 0 || clique >= s->cliques) return 0;
+    return s->mode == ICF_SPARSE_ITERATIVE ||
+           ICFI_FACTOR_INTS(s, redo)[ICFI_INTS(s, front)[clique]];
+}
+
+ICF_API int icf_sparse_wants_edge(const icf_sparse* s, int32_t edge)
+{
+    int32_t f;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) return 0;
+    if (edge < 0 || edge >= s->edges) return 0;
+    f = ICFI_INTS(s, edge_front)[edge];
+    return f >= 0 && (s->mode == ICF_SPARSE_ITERATIVE || ICFI_FACTOR_INTS(s, redo)[f]);
+}
+
+ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const icf_real* block,
+                                           int32_t ld)
+{
+    int32_t j, n;
+    icf_real* to;
+    ptrdiff_t ldt;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (clique < 0 || clique >= s->cliques) return ICF_RESULT_BAD_ARGUMENT;
+    n = ICFI_INTS(s, size)[clique];
+    if (n && (!block || ld < n)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!n) return ICF_RESULT_OK;
+    if (s->mode == ICF_SPARSE_ITERATIVE) {
+        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, diagonal_at)[clique];
+        ldt = n;
+    } else {
+        int32_t f = ICFI_INTS(s, front)[clique], c = ICFI_INTS(s, column)[clique];
+        if (!ICFI_FACTOR_INTS(s, redo)[f]) return ICF_RESULT_OK;
+        ldt = icfi_pad(ICFI_INTS(s, cols)[f] + ICFI_INTS(s, rows)[f]);
+        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f] + c * (ldt + 1);
+    }
+    for (j = 0; j < n; j++) icfi_add_base(n - j, block + j + j * ld, to + j + j * ldt);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_real* block,
+                                       int32_t ld)
+{
+    int32_t i, j, a, b, na, nb, f;
+    int turned;
+    icf_real* to;
+    ptrdiff_t ldt;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (edge < 0 || edge >= s->edges) return ICF_RESULT_BAD_ARGUMENT;
+    a = ICFI_INTS(s, pair)[2 * edge];
+    b = ICFI_INTS(s, pair)[2 * edge + 1];
+    na = ICFI_INTS(s, size)[a];
+    nb = ICFI_INTS(s, size)[b];
+    f = ICFI_INTS(s, edge_front)[edge];
+    if (f < 0) return ICF_RESULT_OK;
+    if (!block || ld < na) return ICF_RESULT_BAD_ARGUMENT;
+    if (s->mode == ICF_SPARSE_ITERATIVE) {
+        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, block_at)[f];
+        turned = a < b;
+        ldt = turned ? nb : na;
+    } else {
+        if (!ICFI_FACTOR_INTS(s, redo)[f]) return ICF_RESULT_OK;
+        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f] +
+             ICFI_INTS(s, edge_at)[edge];
+        turned = ICFI_INTS(s, position)[a] < ICFI_INTS(s, position)[b];
+        ldt = icfi_pad(ICFI_INTS(s, cols)[f] + ICFI_INTS(s, rows)[f]);
+    }
+    for (j = 0; j < nb; j++, block += ld) {
+        if (turned) {
+            for (i = 0; i < na; i++) to[j + i * ldt] += block[i];
+        } else {
+            icfi_add_base(na, block, to + j * ldt);
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The unknown, as the caller counts them, that is column `pivot` of front f */
+static int32_t icfi_unknown_of(const icf_sparse* s, int32_t f, int32_t pivot)
+{
+    const int32_t *member = ICFI_INTS(s, member), *order = ICFI_INTS(s, order),
+                  *size = ICFI_INTS(s, size);
+    int32_t k = member[f];
+    for (; pivot >= size[order[k]]; k++) pivot -= size[order[k]];
+    return ICFI_INTS(s, start)[order[k]] + pivot;
+}
+
+ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
+{
+    int32_t f, at = 0;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (s->mode == ICF_SPARSE_ITERATIVE) {
+        const int32_t* size = ICFI_INTS(s, size);
+        const size_t* diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+        icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
+        for (f = 0; f < s->cliques; f++) {
+            size_t reals = (size_t)size[f] * (size_t)size[f];
+            if (reals)
+                ICFI_MEMCPY(diagonal + diagonal_at[f],
+                            ICFI_FACTOR_REALS(s, panels) + diagonal_at[f],
+                            reals * sizeof(icf_real));
+            if (icf_dense_factor(size[f], diagonal + diagonal_at[f], size[f], &at) !=
+                ICF_RESULT_OK) {
+                s->state = ICFI_SPARSE_BOUND;
+                if (pivot) *pivot = ICFI_INTS(s, start)[f] + at;
+                return ICF_RESULT_NOT_SPD;
+            }
+        }
+    } else {
+        f = ICFI_WIDEST(icfi_factor_fronts, (s, &at));
+        if (f >= 0) {
+            s->state = ICFI_SPARSE_BOUND;
+            if (pivot) *pivot = icfi_unknown_of(s, f, at);
+            return ICF_RESULT_NOT_SPD;
+        }
+    }
+    s->state = ICFI_SPARSE_FACTORED;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, int32_t ldx)
+{
+    int32_t r;
+    icf_result result = ICF_RESULT_OK;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || count < 0 || ldx < s->unknowns ||
+        (count && s->unknowns && !x)) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (s->state != ICFI_SPARSE_FACTORED) return ICF_RESULT_NO_FACTOR;
+    if (!s->unknowns) return ICF_RESULT_OK;
+    if (s->mode != ICF_SPARSE_ITERATIVE) {
+        ICFI_WIDEST(icfi_solve_fronts, (s, x, count, ldx));
+        return ICF_RESULT_OK;
+    }
+    s->iterations = 0;
+    s->residual = 0;
+    for (r = 0; r < count; r++) {
+        icf_result one = icfi_iterate(s, x + r * ldx);
+        if (one != ICF_RESULT_OK) result = one;
+    }
+    return result;
+}
+
+ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
+                                     icf_sparse_mode mode)
+{
+    /* Fronts, rows and columns are at most those of the dense matrix; the rows of disjoint
+       subtrees are the ends of different edges, so that those of all update matrices alive at
+       once are at most `edges` cliques. */
+    icfi_arena arena = icfi_arena_measure();
+    size_t c = (size_t)cliques, e = (size_t)edges, n, pad = 32 / sizeof(icf_real), rows, total;
+    size_t big = (size_t)largest * (size_t)largest, r = sizeof(icf_real);
+    if (cliques < 0 || edges < 0 || largest < 0 || !icfi_good_mode(mode)) return 0;
+    if (largest && c > (size_t)INT32_MAX / (size_t)largest) return 0;
+    n = c * (size_t)largest;
+    if (mode == ICF_SPARSE_ITERATIVE) {
+        (void)icfi_arena_take(&arena, 2 * e, sizeof(size_t));
+        (void)icfi_arena_take(&arena, c, sizeof(size_t));
+        (void)icfi_arena_take(&arena, c + e, big * r);
+        (void)icfi_arena_take(&arena, c, big * r);
+        (void)icfi_arena_take(&arena, n, 5 * r);
+        return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+    }
+    rows = e < c ? e * (size_t)largest : n;
+    total = (e < c ? e : c) * (mode == ICF_SPARSE_PARTIAL ? 1 : 2); /* one for all, or two stacks */
+    (void)icfi_arena_take(&arena, 4 * c + 1, sizeof(int32_t));
+    (void)icfi_arena_take(&arena, c, 4 * c * sizeof(int32_t));
+    (void)icfi_arena_take(&arena, 2 * c, sizeof(size_t));
+    (void)icfi_arena_take(&arena, 6 * ICFI_STRIP, r);
+    (void)icfi_arena_take(&arena, n + pad, r);
+    (void)icfi_arena_take(&arena, n, (n + pad) * r);
+    (void)icfi_arena_take(&arena, total * (rows + pad), rows * r);
+    (void)icfi_arena_take(&arena, 16, ICFI_GRANULE);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+#endif
+
+#ifndef ICFI_LAYER
 
 // ------------------------------------------------------------------------------------------------
 // Layer 6: potentials
@@ -664,6 +3142,7 @@ ICFI_EXACT_END
 }
 #endif
 
+#endif /* ICFI_LAYER */
 #endif /* ICF_IMPLEMENTATION */
 
 /*

@@ -111,7 +111,7 @@ for header in icf.h icf_geometry.h; do
 
     # ---- options
     awk '/^   OPTIONS/ { on = 1; next } on && /^   [A-Z]/ && !/^   Macros|^   All/ && /^   [A-Z ]+$/ { exit }
-         on && match($0, /^       ICF_[A-Z_]+/) { print substr($0, RSTART + 7, RLENGTH - 7) }' "$header" >>"$work/listed"
+         on && match($0, /^       ICF_[A-Z0-9_]+/) { print substr($0, RSTART + 7, RLENGTH - 7) }' "$header" >>"$work/listed"
     awk '/^[ \t]*#[ \t]*(if|ifdef|ifndef|elif)/ { on = 1 }
          on {
             rest = $0
