@@ -559,12 +559,11 @@ typedef enum icf_sparse_mode {
 
 /* Private: where the pieces of the two blocks of memory of an icf_sparse are, in bytes. */
 typedef struct icfi_sparse_at {
-    size_t size, start, pair, near_start, near, order, position, front, column, edge_front, edge_at,
-        member;
+    size_t size, start, pair, near_start, near, order, position, front, column, place, member;
     size_t parent, child, sibling, cols, rows, blocks, scratch;
     size_t row_start, run_count, row, row_at, run_to, run_length, redo, panel_at, update_at;
     size_t panels, panel_reals, updates, small, work;
-    size_t block_at, diagonal_at, diagonal, vectors;
+    size_t block_at, diagonal, vectors;
 } icfi_sparse_at;
 
 /* A symmetric matrix of blocks and its factor. The struct is the caller's, and so are the two
@@ -741,6 +740,21 @@ typedef icf_real icfi_wide_vector
 #define ICFI_AND_FMA
 #endif
 
+/* How often the kernels of the narrow vectors want a number of the right-hand factor */
+#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
+#define ICFI_DUP_MOST ((int32_t)(16 / sizeof(icf_real)))
+#else
+#define ICFI_DUP_MOST 1
+#endif
+
+/* Lanes of the vectors that every machine of the target has */
+#define ICFI_BASE_LANES ICFI_DUP_MOST
+
+/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the numbers
+   that a strip of the right-hand factor takes */
+#define ICFI_STRIP 96
+#define ICFI_SMALL (6 * ICFI_STRIP * ICFI_DUP_MOST)
+
 /* Interleaved sums that a sum over a column is made of, on every machine */
 #define ICFI_SUMS ((int32_t)(32 / sizeof(icf_real)))
 
@@ -881,6 +895,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #undef ICFI_ADD
 #undef ICFI_MULSUB
 #undef ICFI_MULSUBV
+#undef ICFI_MULSUBY
+#undef ICFI_DUP
+#undef ICFI_PUT
 
 #if ICFI_WIDE
 #define ICFI_K(name) name##_wide
@@ -944,6 +961,23 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #endif
 #define ICFI_LANES ((int32_t)(sizeof(ICFI_V) / sizeof(icf_real)))
 
+/* Number q of a row of y, times a vector. Where loading a number into all lanes takes more than a load (SSE2),
+   y holds it as often as there are lanes. */
+#if !ICFI_WIDE && (defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2))
+#define ICFI_DUP ICFI_DUP_MOST
+#define ICFI_MULSUBY(c, a, y, q) ICFI_MULSUBV(c, a, ICFI_LOAD((y) + (q)*ICFI_DUP))
+#ifdef ICF_FLOAT
+#define ICFI_PUT(y, q, v) \
+    ((y)[4 * (q)] = (y)[4 * (q) + 1] = (y)[4 * (q) + 2] = (y)[4 * (q) + 3] = (v))
+#else
+#define ICFI_PUT(y, q, v) ((y)[2 * (q)] = (y)[2 * (q) + 1] = (v))
+#endif
+#else
+#define ICFI_DUP 1
+#define ICFI_MULSUBY(c, a, y, q) ICFI_MULSUB(c, a, (y)[q])
+#define ICFI_PUT(y, q, v) ((y)[q] = (v))
+#endif
+
 #endif /* ICFI_LAYER */
 
 // ------------------------------------------------------------------------------------------------
@@ -970,23 +1004,6 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 static int32_t icfi_panel_width(int32_t cols)
 {
     return cols >= 6 ? 6 : cols >= 3 ? 3 : 1;
-}
-
-/* y(k x t): rows of L, as the kernels read them: for each of k columns of W, t rows times 1/d. */
-ICFI_FORCE_INLINE void icfi_pack(int32_t t, int32_t k, const icf_real* w, ptrdiff_t ld,
-                                 const icf_real* inverse, icf_real* y)
-{
-    for (; k > 0; k--, w += ld, inverse += ld + 1, y += t) {
-        icf_real r = *inverse;
-        y[0] = w[0] * r;
-        if (t == 1) continue;
-        y[1] = w[1] * r;
-        y[2] = w[2] * r;
-        if (t == 3) continue;
-        y[3] = w[3] * r;
-        y[4] = w[4] * r;
-        y[5] = w[5] * r;
-    }
 }
 
 /* Saves (or puts back) what the caller has above the diagonal of a t x t block. */
@@ -1115,10 +1132,65 @@ ICFI_FORCE_INLINE int32_t icfi_block(int32_t t, icf_real* a, ptrdiff_t ld, icf_r
     return -1;
 }
 
+/* y = L^-1 v for a 6 x 6 block of W, stored as y/d in y and v */
+ICFI_FORCE_INLINE void icfi_block6_forward(const icf_real* a, ptrdiff_t ld, icf_real* v, icf_real* y)
+{
+    const icf_real *a1 = a + ld, *a2 = a1 + ld, *a3 = a2 + ld, *a4 = a3 + ld, *a5 = a4 + ld;
+    icf_real y0 = v[0] * a[0], y1, y2, y3, y4;
+    y1 = (v[1] - a[1] * y0) * a1[1];
+    y2 = (v[2] - a[2] * y0 - a1[2] * y1) * a2[2];
+    y3 = (v[3] - a[3] * y0 - a1[3] * y1 - a2[3] * y2) * a3[3];
+    y4 = (v[4] - a[4] * y0 - a1[4] * y1 - a2[4] * y2 - a3[4] * y3) * a4[4];
+    y[5] = (v[5] - a[5] * y0 - a1[5] * y1 - a2[5] * y2 - a3[5] * y3 - a4[5] * y4) * a5[5];
+    v[0] = y[0] = y0;
+    v[1] = y[1] = y1;
+    v[2] = y[2] = y2;
+    v[3] = y[3] = y3;
+    v[4] = y[4] = y4;
+    v[5] = y[5];
+}
+
+/* v + (1/d) (sum - (W - d)' v) for a 6 x 6 block, from the last row up */
+ICFI_FORCE_INLINE void icfi_block6_backward(const icf_real* a, ptrdiff_t ld, const icf_real* sum,
+                                            icf_real* v)
+{
+    const icf_real *a1 = a + ld, *a2 = a1 + ld, *a3 = a2 + ld, *a4 = a3 + ld, *a5 = a4 + ld;
+    icf_real v5 = v[5] + a5[5] * sum[5];
+    icf_real v4 = v[4] + a4[4] * (sum[4] - a4[5] * v5);
+    icf_real v3 = v[3] + a3[3] * (sum[3] - a3[5] * v5 - a3[4] * v4);
+    icf_real v2 = v[2] + a2[2] * (sum[2] - a2[5] * v5 - a2[4] * v4 - a2[3] * v3);
+    icf_real v1 = v[1] + a1[1] * (sum[1] - a1[5] * v5 - a1[4] * v4 - a1[3] * v3 - a1[2] * v2);
+    v[0] += a[0] * (sum[0] - a[5] * v5 - a[4] * v4 - a[3] * v3 - a[2] * v2 - a[1] * v1);
+    v[1] = v1;
+    v[2] = v2;
+    v[3] = v3;
+    v[4] = v4;
+    v[5] = v5;
+}
+
 #endif
 
 #if defined(ICFI_LAYER) && \
     ICFI_LAYER == 4 /* this file, included by itself: the kernels for one width of vectors */
+
+/* y(k x t): rows of L, as the kernels read them: for each of k columns of W, t rows times 1/d, each
+   number as often as ICFI_DUP says. */
+ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const icf_real* w,
+                                                     ptrdiff_t ld, const icf_real* inverse,
+                                                     icf_real* y)
+{
+    for (; k > 0; k--, w += ld, inverse += ld + 1, y += t * ICFI_DUP) {
+        icf_real r = *inverse;
+        ICFI_PUT(y, 0, w[0] * r);
+        if (t == 1) continue;
+        ICFI_PUT(y, 1, w[1] * r);
+        ICFI_PUT(y, 2, w[2] * r);
+        if (t == 3) continue;
+        ICFI_PUT(y, 3, w[3] * r);
+        ICFI_PUT(y, 4, w[4] * r);
+        ICFI_PUT(y, 5, w[5] * r);
+    }
+}
 
 /* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`; then, where l is
    given, c is divided from the right by the unit lower triangle l of 6 columns. rows is a
@@ -1145,14 +1217,14 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
             a4 = ICFI_LOAD(c4), b4 = ICFI_LOAD(c4 + ICFI_LANES);
             a5 = ICFI_LOAD(c5), b5 = ICFI_LOAD(c5 + ICFI_LANES);
         }
-        for (; n > 0; n--, xk += ldx, yk += 6) {
+        for (; n > 0; n--, xk += ldx, yk += 6 * ICFI_DUP) {
             ICFI_V p = ICFI_LOAD(xk), q = ICFI_LOAD(xk + ICFI_LANES);
-            a0 = ICFI_MULSUB(a0, p, yk[0]), b0 = ICFI_MULSUB(b0, q, yk[0]);
-            a1 = ICFI_MULSUB(a1, p, yk[1]), b1 = ICFI_MULSUB(b1, q, yk[1]);
-            a2 = ICFI_MULSUB(a2, p, yk[2]), b2 = ICFI_MULSUB(b2, q, yk[2]);
-            a3 = ICFI_MULSUB(a3, p, yk[3]), b3 = ICFI_MULSUB(b3, q, yk[3]);
-            a4 = ICFI_MULSUB(a4, p, yk[4]), b4 = ICFI_MULSUB(b4, q, yk[4]);
-            a5 = ICFI_MULSUB(a5, p, yk[5]), b5 = ICFI_MULSUB(b5, q, yk[5]);
+            a0 = ICFI_MULSUBY(a0, p, yk, 0), b0 = ICFI_MULSUBY(b0, q, yk, 0);
+            a1 = ICFI_MULSUBY(a1, p, yk, 1), b1 = ICFI_MULSUBY(b1, q, yk, 1);
+            a2 = ICFI_MULSUBY(a2, p, yk, 2), b2 = ICFI_MULSUBY(b2, q, yk, 2);
+            a3 = ICFI_MULSUBY(a3, p, yk, 3), b3 = ICFI_MULSUBY(b3, q, yk, 3);
+            a4 = ICFI_MULSUBY(a4, p, yk, 4), b4 = ICFI_MULSUBY(b4, q, yk, 4);
+            a5 = ICFI_MULSUBY(a5, p, yk, 5), b5 = ICFI_MULSUBY(b5, q, yk, 5);
         }
         if (l) {
             a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
@@ -1187,12 +1259,12 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
             a0 = ICFI_LOAD(c0), a1 = ICFI_LOAD(c1), a2 = ICFI_LOAD(c2);
             a3 = ICFI_LOAD(c3), a4 = ICFI_LOAD(c4), a5 = ICFI_LOAD(c5);
         }
-        for (; k > 0; k--, x += ldx, y += 6) {
+        for (; k > 0; k--, x += ldx, y += 6 * ICFI_DUP) {
             ICFI_V p = ICFI_LOAD(x);
-            a0 = ICFI_MULSUB(a0, p, y[0]), a1 = ICFI_MULSUB(a1, p, y[1]),
-            a2 = ICFI_MULSUB(a2, p, y[2]);
-            a3 = ICFI_MULSUB(a3, p, y[3]), a4 = ICFI_MULSUB(a4, p, y[4]),
-            a5 = ICFI_MULSUB(a5, p, y[5]);
+            a0 = ICFI_MULSUBY(a0, p, y, 0), a1 = ICFI_MULSUBY(a1, p, y, 1),
+            a2 = ICFI_MULSUBY(a2, p, y, 2);
+            a3 = ICFI_MULSUBY(a3, p, y, 3), a4 = ICFI_MULSUBY(a4, p, y, 4),
+            a5 = ICFI_MULSUBY(a5, p, y, 5);
         }
         if (l) {
             a1 = ICFI_MULSUB(a1, a0, l[0]);
@@ -1227,11 +1299,11 @@ ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_re
             a1 = ICFI_LOAD(c1), b1 = ICFI_LOAD(c1 + ICFI_LANES);
             a2 = ICFI_LOAD(c2), b2 = ICFI_LOAD(c2 + ICFI_LANES);
         }
-        for (; n > 0; n--, xk += ldx, yk += 3) {
+        for (; n > 0; n--, xk += ldx, yk += 3 * ICFI_DUP) {
             ICFI_V p = ICFI_LOAD(xk), q = ICFI_LOAD(xk + ICFI_LANES);
-            a0 = ICFI_MULSUB(a0, p, yk[0]), b0 = ICFI_MULSUB(b0, q, yk[0]);
-            a1 = ICFI_MULSUB(a1, p, yk[1]), b1 = ICFI_MULSUB(b1, q, yk[1]);
-            a2 = ICFI_MULSUB(a2, p, yk[2]), b2 = ICFI_MULSUB(b2, q, yk[2]);
+            a0 = ICFI_MULSUBY(a0, p, yk, 0), b0 = ICFI_MULSUBY(b0, q, yk, 0);
+            a1 = ICFI_MULSUBY(a1, p, yk, 1), b1 = ICFI_MULSUBY(b1, q, yk, 1);
+            a2 = ICFI_MULSUBY(a2, p, yk, 2), b2 = ICFI_MULSUBY(b2, q, yk, 2);
         }
         if (l) {
             a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
@@ -1250,10 +1322,10 @@ ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_re
         } else {
             a0 = ICFI_LOAD(c), a1 = ICFI_LOAD(c1), a2 = ICFI_LOAD(c2);
         }
-        for (; k > 0; k--, x += ldx, y += 3) {
+        for (; k > 0; k--, x += ldx, y += 3 * ICFI_DUP) {
             ICFI_V p = ICFI_LOAD(x);
-            a0 = ICFI_MULSUB(a0, p, y[0]), a1 = ICFI_MULSUB(a1, p, y[1]),
-            a2 = ICFI_MULSUB(a2, p, y[2]);
+            a0 = ICFI_MULSUBY(a0, p, y, 0), a1 = ICFI_MULSUBY(a1, p, y, 1),
+            a2 = ICFI_MULSUBY(a2, p, y, 2);
         }
         if (l) {
             a1 = ICFI_MULSUB(a1, a0, l[0]);
@@ -1272,7 +1344,10 @@ ICFI_TARGET static void ICFI_K(icfi_rows1)(int32_t rows, int32_t k, const icf_re
         const icf_real *xk = x, *yk = y;
         ICFI_V a = fresh ? zero : ICFI_LOAD(c);
         int32_t n = k;
-        for (; n > 0; n--, xk += ldx, yk++) a = ICFI_MULSUB(a, ICFI_LOAD(xk), yk[0]);
+        for (; n > 0; n--, xk += ldx, yk += ICFI_DUP) {
+            ICFI_V v = ICFI_LOAD(xk);
+            a = ICFI_MULSUBY(a, v, yk, 0);
+        }
         ICFI_STORE(c, a);
     }
 }
@@ -1326,7 +1401,7 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
         icf_real* cj = c + j * ldc;
         icf_real above[15];
         if (!padded) icfi_copy_above(t, cj + j, ldc, above, 1);
-        icfi_pack(t, k, x + j, ldx, inverse, y);
+        ICFI_K(icfi_pack)(t, k, x + j, ldx, inverse, y);
         ICFI_K(icfi_rows)(t, rows - from, k, x + from, ldx, y, cj + from, ldc, fresh, NULL);
         if (!padded) icfi_copy_above(t, cj + j, ldc, above, 0);
         j += t;
@@ -1336,16 +1411,17 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
 /* Factors the first `cols` columns of the lower trapezoid a of `height` rows, in place. With
    `padded`, `rows` and ld are `height` rounded up to whole vectors, and what stands above the
    diagonal is scratch; without it, rows is height, and nothing but the trapezoid is written. y is
-   scratch of 6 * depth numbers. Returns the first bad pivot, or -1.
+   scratch of `room` numbers. Returns the first bad pivot, or -1.
 
-   Columns are taken `depth` at a time, a multiple of 24: inside such a strip, each panel of 6
-   first receives what the panels left of it in the strip subtract; a finished strip is
-   subtracted from all columns right of it. */
+   Columns are taken in strips as deep as y has room for: inside a strip, each panel of 6 first
+   receives what the panels left of it in the strip subtract; a finished strip is subtracted from
+   all columns right of it. */
 ICFI_TARGET static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows, int32_t cols,
                                                      icf_real* a, ptrdiff_t ld, int padded,
-                                                     icf_real* y, int32_t depth)
+                                                     icf_real* y, int32_t room)
 {
-    int32_t strip, j;
+    int32_t strip, j, depth = room / (6 * ICFI_DUP);
+    if (depth > ICFI_STRIP) depth = ICFI_STRIP;
     for (strip = 0; strip < cols; strip += depth) {
         int32_t end = cols - strip < depth ? cols : strip + depth;
         const icf_real* x = a + strip * ld;
@@ -1355,12 +1431,12 @@ ICFI_TARGET static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t row
             icf_real l[15], inverse[6], above[15];
             icf_real* c = a + j * ld;
 
-            /* the rows that share vectors with the diagonal block */
+            /* the rows that share vectors with the diagonal block; all if nothing is left of it */
             to = from + (j + t - from + ICFI_LANES - 1) / ICFI_LANES * ICFI_LANES;
-            if (to > rows) to = rows;
+            if (to > rows || !k) to = rows;
             if (!padded) icfi_copy_above(t, c + j, ld, above, 1);
             if (k) {
-                icfi_pack(t, k, x + j, ld, x + strip, y);
+                ICFI_K(icfi_pack)(t, k, x + j, ld, x + strip, y);
                 ICFI_K(icfi_rows)(t, to - from, k, x + from, ld, y, c + from, ld, 0, NULL);
             }
 
@@ -1398,11 +1474,15 @@ ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const i
         const icf_real* c = a + j * ld;
         icf_real y[6] = {0, 0, 0, 0, 0, 0};
         q = cols - j < 6 ? cols - j : 6;
-        for (k = 0; k < q; k++) {
-            icf_real* v = w + j;
-            y[k] = v[k] * c[j + k + k * ld];
-            for (i = k + 1; i < q; i++) v[i] -= c[j + i + k * ld] * y[k];
-            v[k] = y[k];
+        if (q == 6) {
+            icfi_block6_forward(c + j, ld, w + j, y);
+        } else {
+            for (k = 0; k < q; k++) {
+                icf_real* v = w + j;
+                y[k] = v[k] * c[j + k + k * ld];
+                for (i = k + 1; i < q; i++) v[i] -= c[j + i + k * ld] * y[k];
+                v[k] = y[k];
+            }
         }
         i = j + q;
         if (q == 6) {
@@ -1423,31 +1503,74 @@ ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const i
     }
 }
 
-/* D L' x = y on the first `cols` entries of w, the rows below being known. A sum down a column
-   is made of ICFI_SUMS interleaved ones, whatever the width of the vectors, and these are added
-   in one order. */
-ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a,
-                                              ptrdiff_t ld, icf_real* w)
+/* sum[q] -= column q of a, times w, for 6 columns or fewer over n rows. A sum is made of ICFI_SUMS
+   interleaved ones, whatever the width of the vectors, and these are added in one order. */
+ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, const icf_real* a, ptrdiff_t ld,
+                                                 const icf_real* w, icf_real* sum)
 {
-    const ICFI_V zero = {0};
-    int32_t i, j, k;
-    for (j = cols - 1; j >= 0; j--) {
-        const icf_real* c = a + j * ld;
-        ICFI_V sum[ICFI_SUMS / ICFI_LANES];
-        icf_real part[ICFI_SUMS];
-        for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) sum[k] = zero;
-        for (i = j + 1; i + ICFI_SUMS <= rows; i += ICFI_SUMS) {
-            for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) {
-                sum[k] = ICFI_MULSUBV(sum[k], ICFI_LOAD(c + i + k * ICFI_LANES),
-                                      ICFI_LOAD(w + i + k * ICFI_LANES));
+    icf_real part[6 * ICFI_SUMS];
+    int32_t i, k, q, whole = n - n % ICFI_SUMS;
+    for (k = 0; k < ICFI_SUMS; k += ICFI_LANES) {
+        ICFI_V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0};
+        const icf_real* c = a + k;
+        if (columns == 6) {
+            for (i = k; i < whole; i += ICFI_SUMS, c += ICFI_SUMS) {
+                ICFI_V v = ICFI_LOAD(w + i);
+                s0 = ICFI_MULSUBV(s0, v, ICFI_LOAD(c));
+                s1 = ICFI_MULSUBV(s1, v, ICFI_LOAD(c + ld));
+                s2 = ICFI_MULSUBV(s2, v, ICFI_LOAD(c + 2 * ld));
+                s3 = ICFI_MULSUBV(s3, v, ICFI_LOAD(c + 3 * ld));
+                s4 = ICFI_MULSUBV(s4, v, ICFI_LOAD(c + 4 * ld));
+                s5 = ICFI_MULSUBV(s5, v, ICFI_LOAD(c + 5 * ld));
+            }
+            ICFI_STORE(part + ICFI_SUMS + k, s1);
+            ICFI_STORE(part + 2 * ICFI_SUMS + k, s2);
+            ICFI_STORE(part + 3 * ICFI_SUMS + k, s3);
+            ICFI_STORE(part + 4 * ICFI_SUMS + k, s4);
+            ICFI_STORE(part + 5 * ICFI_SUMS + k, s5);
+        } else {
+            for (q = columns - 1; q >= 0; q--) {
+                ICFI_V v = {0};
+                for (i = k, c = a + k + q * ld; i < whole; i += ICFI_SUMS, c += ICFI_SUMS) {
+                    v = ICFI_MULSUBV(v, ICFI_LOAD(w + i), ICFI_LOAD(c));
+                }
+                ICFI_STORE(part + q * ICFI_SUMS + k, v);
+                s0 = v;
             }
         }
-        for (k = 0; k < ICFI_SUMS / ICFI_LANES; k++) ICFI_STORE(part + k * ICFI_LANES, sum[k]);
-        for (k = 0; i < rows; i++, k++) part[k] -= c[i] * w[i];
+        ICFI_STORE(part + k, s0);
+    }
+    for (q = 0; q < columns; q++) {
+        icf_real* p = part + q * ICFI_SUMS;
+        const icf_real* c = a + q * ld;
+        for (i = whole; i < n; i++) p[i - whole] -= c[i] * w[i];
         for (k = ICFI_SUMS / 2; k > 0; k /= 2) {
-            for (i = 0; i < k; i++) part[i] += part[i + k];
+            for (i = 0; i < k; i++) p[i] += p[i + k];
         }
-        w[j] += c[j] * part[0];
+        sum[q] = p[0];
+    }
+}
+
+/* D L' x = y on the first `cols` entries of w, the rows below being known. */
+ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a, ptrdiff_t ld,
+                                              icf_real* w)
+{
+    int32_t i, j, k, q;
+    for (j = (cols - 1) / 6 * 6; j >= 0; j -= 6) {
+        const icf_real* c = a + j + j * ld;
+        icf_real* v = w + j;
+        icf_real sum[6];
+        q = cols - j < 6 ? cols - j : 6;
+        ICFI_K(icfi_column_sums)(q, rows - j - q, c + q, ld, v + q, sum);
+        if (q == 6) {
+            icfi_block6_backward(c, ld, sum, v);
+            continue;
+        }
+        for (k = q - 1; k >= 0; k--) {
+            icf_real x = sum[k];
+            for (i = q - 1; i > k; i--) x -= c[i + k * ld] * v[i];
+            v[k] += c[k + k * ld] * x;
+        }
     }
 }
 
@@ -1510,8 +1633,10 @@ ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t*
     } else if (n < 8) {
         bad = icfi_plain_factor(n, a, ld);
     } else {
-        icf_real small[6 * 24]; /* a strip of 24 columns keeps the frame small */
-        bad = ICFI_WIDEST(icfi_panel_factor, (n, n, n, a, ld, 0, small, 24));
+        /* room for 36 or 18 columns, which keeps the frame below 2 kB */
+        icf_real small[1728 / sizeof(icf_real)];
+        bad = ICFI_WIDEST(icfi_panel_factor,
+                          (n, n, n, a, ld, 0, small, (int32_t)(sizeof small / sizeof(icf_real))));
     }
     if (bad < 0) return ICF_RESULT_OK;
     if (pivot) *pivot = bad;
@@ -1568,6 +1693,13 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 
 #define ICFI_SPARSE_COOKIE 0x1cf5ba5e
 
+/* Where a block is added: cliques first, then edges. A turned block has the rows of the edge's second
+   clique; ld is negative then. The front is the one it is in, or -1 for a block of no entries. */
+typedef struct icfi_place {
+    size_t at;
+    int32_t ld, front;
+} icfi_place;
+
 /* The pieces that stay for as long as the pattern does, then scratch for the analysis alone. */
 static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, int32_t cliques,
                                        int32_t edges)
@@ -1582,8 +1714,7 @@ static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, in
     at->position = icfi_arena_take(arena, n, i4);
     at->front = icfi_arena_take(arena, n, i4);
     at->column = icfi_arena_take(arena, n, i4);
-    at->edge_front = icfi_arena_take(arena, m, i4);
-    at->edge_at = icfi_arena_take(arena, m, i4);
+    at->place = icfi_arena_take(arena, n + m, sizeof(icfi_place));
     at->member = icfi_arena_take(arena, n + 1, i4);
     at->parent = icfi_arena_take(arena, n, i4);
     at->child = icfi_arena_take(arena, n, i4);
@@ -2084,45 +2215,58 @@ static int32_t icfi_pad(int32_t n)
     return (n + ICFI_PAD - 1) / ICFI_PAD * ICFI_PAD;
 }
 
-/* Where each edge is added: its front, and the place of its block in the panel. The front is
-   that of the clique eliminated first; the row of the other one is either among the front's
-   columns or in its list of rows. */
-static void icfi_place_edges(icf_sparse* s)
+/* The index, between low and high, of the entry of an ascending list whose key is `key`; an entry is its
+   own key if there is no list of keys. */
+static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const int32_t* key_of,
+                         int32_t key)
 {
-    const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front),
-                  *cols = ICFI_INTS(s, cols);
-    const int32_t *rows = ICFI_INTS(s, rows), *column = ICFI_INTS(s, column),
-                  *pair = ICFI_INTS(s, pair);
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if ((key_of ? key_of[list[middle]] : list[middle]) < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The front of an edge is that of the clique a which is eliminated first; the row of the other one, b, is
+   either among the front's columns or in its list of rows. */
+static void icfi_place_in_fronts(icf_sparse* s)
+{
+    const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front);
+    const int32_t *column = ICFI_INTS(s, column), *pair = ICFI_INTS(s, pair);
     const int32_t *size = ICFI_INTS(s, size), *row_start = ICFI_FACTOR_INTS(s, row_start);
     const int32_t *row = ICFI_FACTOR_INTS(s, row), *row_at = ICFI_FACTOR_INTS(s, row_at);
-    int32_t *edge_front = ICFI_INTS(s, edge_front), *edge_at = ICFI_INTS(s, edge_at), e;
-    for (e = 0; e < s->edges; e++) {
-        int32_t a = pair[2 * e], b = pair[2 * e + 1], f, r;
-        edge_front[e] = -1;
-        edge_at[e] = 0;
+    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows);
+    const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
+    icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
+    int32_t i, e;
+    for (i = 0; i < s->cliques; i++, place++) {
+        int32_t f = front[i], ld = icfi_pad(cols[f] + rows[f]);
+        place->front = size[i] ? f : -1;
+        place->ld = ld;
+        place->at = panel_at[f] + (size_t)column[i] * ((size_t)ld + 1);
+    }
+    for (e = 0; e < s->edges; e++, place++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1], f, r, turned = position[a] < position[b];
+        place->front = -1;
         if (!size[a] || !size[b]) continue;
-        if (position[a] > position[b]) {
-            int32_t swap = a;
-            a = b;
-            b = swap;
+        if (!turned) {
+            a = pair[2 * e + 1];
+            b = pair[2 * e];
         }
         f = front[a];
         if (front[b] == f) {
             r = column[b];
         } else {
-            int32_t low = row_start[f], high = row_start[f + 1] - 1;
-            while (low < high) {
-                int32_t middle = low + (high - low) / 2;
-                if (position[row[middle]] < position[b]) {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            r = row_at[low];
+            r = row_at[icfi_find(row, row_start[f], row_start[f + 1] - 1, position, position[b])];
         }
-        edge_front[e] = f;
-        edge_at[e] = r + column[a] * icfi_pad(cols[f] + rows[f]);
+        place->front = f;
+        place->ld = icfi_pad(cols[f] + rows[f]);
+        place->at = panel_at[f] + (size_t)r + (size_t)column[a] * (size_t)place->ld;
+        if (turned) place->ld = -place->ld;
     }
 }
 
@@ -2163,6 +2307,8 @@ static void icfi_collect_fronts(icf_sparse* s, int32_t* order, const int32_t* to
         child[parent[f]] = f;
     }
 }
+
+static void icfi_place_blocks(icf_sparse* s);
 
 /* The scratch of the analysis: a new graph, to compare with the one at hand, and what the
    ordering needs. */
@@ -2285,8 +2431,7 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     if (known && icfi_same(ICFI_INTS(s, near_start), near_start, n + 1) &&
         icfi_same(ICFI_INTS(s, near), near, near_start[n])) {
         ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
-        if (s->factor && s->mode != ICF_SPARSE_ITERATIVE) icfi_place_edges(s);
-        if (s->factor && s->mode == ICF_SPARSE_ITERATIVE) s->factor = NULL;
+        if (s->factor) icfi_place_blocks(s);
         return ICF_RESULT_OK;
     }
 
@@ -2464,9 +2609,6 @@ static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t*
     *updates = most[0] + most[1];
 }
 
-/* Columns per strip of the kernels, a multiple of 24 */
-#define ICFI_STRIP 96
-
 static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena,
                                       icf_sparse_mode mode)
 {
@@ -2484,7 +2626,7 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
     at->redo = icfi_arena_take(arena, fronts, i4);
     at->panel_at = icfi_arena_take(arena, fronts, sizeof(size_t));
     at->update_at = icfi_arena_take(arena, fronts, sizeof(size_t));
-    at->small = icfi_arena_take(arena, 6 * ICFI_STRIP, r);
+    at->small = icfi_arena_take(arena, ICFI_SMALL, r);
     at->work = icfi_arena_take(arena, (size_t)icfi_pad(s->rows_most), r);
     icfi_place_fronts(s, mode, NULL, NULL, ICFI_INTS(s, scratch), &at->panel_reals, &updates);
     /* the kernels read up to one vector beyond a panel or an update matrix */
@@ -2503,7 +2645,24 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* f
     for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
         ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
     }
+#if ICFI_WIDE
+    if (n >= ICFI_LANES / 2) {
+        *(icfi_base_vector*)to = *(const icfi_base_vector*)to + *(const icfi_base_vector*)from;
+        n -= ICFI_LANES / 2;
+        from += ICFI_LANES / 2;
+        to += ICFI_LANES / 2;
+    }
+#endif
     for (; n > 0; n--) *to++ += *from++;
+}
+
+/* to = from */
+ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_copy)(int32_t n, const icf_real* from, icf_real* to)
+{
+    for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
+        ICFI_STORE(to, ICFI_LOAD(from));
+    }
+    for (; n > 0; n--) *to++ = *from++;
 }
 
 /* Adds what front c passes up to the lower triangle of its parent: to the parent's panel, or,
@@ -2513,23 +2672,23 @@ ICFI_TARGET static void ICFI_K(icfi_pass_up)(const int32_t* to, const int32_t* l
                                              ptrdiff_t ld, int32_t cols, int above)
 {
     int32_t i, j, q, at = 0, from, shift = above ? cols : 0;
-    for (j = 0; j < runs; j++) {
-        int32_t n = length[j];
+    for (j = 0; j < runs; at += length[j], j++) {
+        const icf_real* u = update + at * ldu;
+        icf_real* p;
         if ((to[j] < cols) == above) {
             if (!above) return;
-            at += n;
             continue;
         }
-        for (q = 0; q < n; q++) {
-            const icf_real* u = update + (at + q) * ldu;
-            icf_real* p = panel + (to[j] + q - shift) * ld;
-            ICFI_K(icfi_add)(n - q, u + at + q, p + (to[j] + q - shift));
-            for (i = j + 1, from = at + n; i < runs; i++) {
-                ICFI_K(icfi_add)(length[i], u + from, p + (to[i] - shift));
-                from += length[i];
-            }
+        p = panel + (to[j] - shift) * ld;
+        for (q = 0; q < length[j]; q++) {
+            ICFI_K(icfi_add)(length[j] - q, u + q * ldu + at + q, p + q * ld + (to[j] - shift) + q);
         }
-        at += n;
+        for (i = j + 1, from = at + length[j]; i < runs; from += length[i], i++) {
+            const icf_real* v = u + from;
+            icf_real* w = p + (to[i] - shift);
+            int32_t n = length[i];
+            for (q = 0; q < length[j]; q++, v += ldu, w += ld) ICFI_K(icfi_add)(n, v, w);
+        }
     }
 }
 
@@ -2559,7 +2718,7 @@ ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pi
             (run_to + row_start[c], run_length + row_start[c], run_count[c], updates + update_at[c],
              icfi_pad(rows[c]), p, ld, nc, 0);
         }
-        bad = ICFI_K(icfi_panel_factor)(nc + nr, (int32_t)ld, nc, p, ld, 1, small, ICFI_STRIP);
+        bad = ICFI_K(icfi_panel_factor)(nc + nr, (int32_t)ld, nc, p, ld, 1, small, ICFI_SMALL);
         if (bad >= 0) {
             *pivot = bad;
             return f;
@@ -2580,52 +2739,64 @@ ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pi
     return -1;
 }
 
-/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's
-   columns gather what is to be subtracted in w, and are changed once a front. */
-ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
-                                                  ptrdiff_t ldx)
+/* w = the entries of x that belong to the listed cliques, or the other way round; returns how many */
+ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, int32_t count,
+                                                          const int32_t* start, icf_real* x, icf_real* w, int back)
 {
-    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows),
-                  *member = ICFI_INTS(s, member);
-    const int32_t *order = ICFI_INTS(s, order), *start = ICFI_INTS(s, start),
-                  *size = ICFI_INTS(s, size);
-    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
+    int32_t k, at = 0;
+    for (k = 0; k < count; k++) {
+        int32_t first = start[list[k]], n = start[list[k] + 1] - first;
+        if (back) {
+            ICFI_K(icfi_copy)(n, w + at, x + first);
+        } else {
+            ICFI_K(icfi_copy)(n, x + first, w + at);
+        }
+        at += n;
+    }
+    return at;
+}
+
+/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's columns gather
+   what is to be subtracted in w, and are changed once a front. */
+ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count, ptrdiff_t ldx)
+{
+    const int32_t *rows = ICFI_INTS(s, rows), *member = ICFI_INTS(s, member), *order = ICFI_INTS(s, order);
+    const int32_t *start = ICFI_INTS(s, start), *row = ICFI_FACTOR_INTS(s, row);
+    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *cols = ICFI_INTS(s, cols);
     const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
     const icf_real* panels = ICFI_FACTOR_REALS(s, panels);
     icf_real* w = ICFI_FACTOR_REALS(s, work);
-    int32_t f, k, i, r, at;
-    for (f = 0; f < s->fronts; f++) {
-        const icf_real* p = panels + panel_at[f];
-        ptrdiff_t ld = icfi_pad(cols[f] + rows[f]);
-        for (r = 0; r < count; r++) {
-            icf_real* b = x + r * ldx;
-            for (k = member[f], at = 0; k < member[f + 1]; k++) {
-                for (i = 0; i < size[order[k]]; i++) w[at++] = b[start[order[k]] + i];
-            }
-            for (i = 0; i < rows[f]; i++) w[at + i] = 0;
-            ICFI_K(icfi_forward)(cols[f], cols[f] + rows[f], p, ld, w);
-            for (k = member[f], at = 0; k < member[f + 1]; k++) {
-                for (i = 0; i < size[order[k]]; i++) b[start[order[k]] + i] = w[at++];
-            }
-            for (k = row_start[f]; k < row_start[f + 1]; k++) {
-                for (i = 0; i < size[row[k]]; i++) b[start[row[k]] + i] += w[at++];
-            }
-        }
-    }
-    for (f = s->fronts - 1; f >= 0; f--) {
-        const icf_real* p = panels + panel_at[f];
-        ptrdiff_t ld = icfi_pad(cols[f] + rows[f]);
-        for (r = 0; r < count; r++) {
-            icf_real* b = x + r * ldx;
-            for (k = member[f], at = 0; k < member[f + 1]; k++) {
-                for (i = 0; i < size[order[k]]; i++) w[at++] = b[start[order[k]] + i];
-            }
-            for (k = row_start[f]; k < row_start[f + 1]; k++) {
-                for (i = 0; i < size[row[k]]; i++) w[at++] = b[start[row[k]] + i];
-            }
-            ICFI_K(icfi_backward)(cols[f], cols[f] + rows[f], p, ld, w);
-            for (k = member[f], at = 0; k < member[f + 1]; k++) {
-                for (i = 0; i < size[order[k]]; i++) b[start[order[k]] + i] = w[at++];
+    int32_t pass, g, f, k, i, r, at;
+    for (pass = 0; pass < 2; pass++) {
+        for (g = 0; g < s->fronts; g++) {
+            const icf_real* p;
+            const int32_t *mine, *below;
+            int32_t members, blocks, height;
+            ptrdiff_t ld;
+            f = pass ? s->fronts - 1 - g : g;
+            p = panels + panel_at[f];
+            mine = order + member[f];
+            members = member[f + 1] - member[f];
+            below = row + row_start[f];
+            blocks = row_start[f + 1] - row_start[f];
+            height = cols[f] + rows[f];
+            ld = icfi_pad(height);
+            for (r = 0; r < count; r++) {
+                icf_real* b = x + r * ldx;
+                at = ICFI_K(icfi_gather)(mine, members, start, b, w, 0);
+                if (pass) {
+                    (void)ICFI_K(icfi_gather)(below, blocks, start, b, w + at, 0);
+                    ICFI_K(icfi_backward)(cols[f], height, p, ld, w);
+                } else {
+                    for (i = at; i < height; i++) w[i] = 0;
+                    ICFI_K(icfi_forward)(cols[f], height, p, ld, w);
+                    for (k = 0; k < blocks; k++) {
+                        int32_t first = start[below[k]], n = start[below[k] + 1] - first;
+                        ICFI_K(icfi_add)(n, w + at, b + first);
+                        at += n;
+                    }
+                }
+                (void)ICFI_K(icfi_gather)(mine, members, start, b, w, 1);
             }
         }
     }
@@ -2665,23 +2836,24 @@ static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at
         }
     }
     at->block_at = icfi_arena_take(arena, (size_t)near_start[s->cliques], sizeof(size_t));
-    at->diagonal_at = icfi_arena_take(arena, (size_t)s->cliques, sizeof(size_t));
+    at->redo = icfi_arena_take(arena, 1, sizeof(int32_t));
     at->panel_reals = reals;
     at->panels = icfi_arena_take(arena, reals, r);
     at->diagonal = icfi_arena_take(arena, diagonal, r);
     at->vectors = icfi_arena_take(arena, (size_t)s->unknowns, 5 * r);
 }
 
-static void icfi_place_blocks(icf_sparse* s)
+static void icfi_place_apart(icf_sparse* s)
 {
-    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
-                  *size = ICFI_INTS(s, size);
-    const int32_t* pair = ICFI_INTS(s, pair);
-    int32_t *edge_front = ICFI_INTS(s, edge_front), i, k, e;
-    size_t *block_at = ICFI_FACTOR_SIZES(s, block_at),
-           *diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at), at = 0;
-    for (i = 0; i < s->cliques; i++) {
-        diagonal_at[i] = at;
+    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near);
+    const int32_t *size = ICFI_INTS(s, size), *pair = ICFI_INTS(s, pair);
+    size_t *block_at = ICFI_FACTOR_SIZES(s, block_at), at = 0;
+    icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
+    int32_t i, k, e;
+    for (i = 0; i < s->cliques; i++, place++) {
+        place->at = at;
+        place->ld = size[i];
+        place->front = size[i] ? 0 : -1;
         at += (size_t)size[i] * (size_t)size[i];
     }
     for (i = 0; i < s->cliques; i++) {
@@ -2690,26 +2862,22 @@ static void icfi_place_blocks(icf_sparse* s)
             if (near[k] > i) at += (size_t)size[i] * (size_t)size[near[k]];
         }
     }
-    for (e = 0; e < s->edges; e++) {
-        int32_t a = pair[2 * e], b = pair[2 * e + 1], low, high;
-        edge_front[e] = -1;
+    for (e = 0; e < s->edges; e++, place++) {
+        int32_t a = pair[2 * e], b = pair[2 * e + 1], low = a < b ? a : b, high = a < b ? b : a;
+        place->front = -1;
         if (!size[a] || !size[b]) continue;
-        if (a > b) {
-            int32_t swap = a;
-            a = b;
-            b = swap;
-        }
-        low = near_start[a];
-        high = near_start[a + 1] - 1;
-        while (low < high) {
-            int32_t middle = low + (high - low) / 2;
-            if (near[middle] < b) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        edge_front[e] = low;
+        place->front = 0;
+        place->at = block_at[icfi_find(near, near_start[low], near_start[low + 1] - 1, NULL, high)];
+        place->ld = a < b ? -size[b] : size[a];
+    }
+}
+
+static void icfi_place_blocks(icf_sparse* s)
+{
+    if (s->mode == ICF_SPARSE_ITERATIVE) {
+        icfi_place_apart(s);
+    } else {
+        icfi_place_in_fronts(s);
     }
 }
 
@@ -2719,14 +2887,14 @@ static void icfi_multiply(const icf_sparse* s, const icf_real* x, icf_real* y)
     const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
                   *size = ICFI_INTS(s, size);
     const int32_t* start = ICFI_INTS(s, start);
-    const size_t *block_at = ICFI_FACTOR_SIZES(s, block_at),
-                 *diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+    const size_t* block_at = ICFI_FACTOR_SIZES(s, block_at);
+    const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
     const icf_real* blocks = ICFI_FACTOR_REALS(s, panels);
     int32_t i, k, p, q;
     for (i = 0; i < s->unknowns; i++) y[i] = 0;
     for (i = 0; i < s->cliques; i++) {
         int32_t n = size[i];
-        const icf_real *xi = x + start[i], *d = blocks + diagonal_at[i];
+        const icf_real *xi = x + start[i], *d = blocks + place[i].at;
         icf_real* yi = y + start[i];
         for (q = 0; q < n; q++) {
             icf_real sum = d[q + q * (ptrdiff_t)n] * xi[q];
@@ -2767,13 +2935,12 @@ static icf_real icfi_dot(int32_t n, const icf_real* a, const icf_real* b)
 static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* z)
 {
     const int32_t *size = ICFI_INTS(s, size), *start = ICFI_INTS(s, start);
-    const size_t* diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+    const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
     const icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
     int32_t i;
     for (i = 0; i < s->unknowns; i++) z[i] = r[i];
     for (i = 0; i < s->cliques; i++) {
-        (void)icf_dense_solve(size[i], diagonal + diagonal_at[i], size[i], z + start[i], 1,
-                              size[i]);
+        (void)icf_dense_solve(size[i], diagonal + place[i].at, size[i], z + start[i], 1, size[i]);
     }
 }
 
@@ -2869,16 +3036,14 @@ ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* me
     s->mode = (int32_t)mode;
     s->factor = memory;
     s->state = ICFI_SPARSE_BOUND;
-    if (mode == ICF_SPARSE_ITERATIVE) {
-        icfi_place_blocks(s);
-    } else {
+    if (mode != ICF_SPARSE_ITERATIVE) {
         size_t panels, updates;
         icfi_list_rows(s);
         icfi_find_runs(s);
         icfi_place_fronts(s, mode, ICFI_FACTOR_SIZES(s, panel_at), ICFI_FACTOR_SIZES(s, update_at),
                           ICFI_INTS(s, scratch), &panels, &updates);
-        icfi_place_edges(s);
     }
+    icfi_place_blocks(s);
     return ICF_RESULT_OK;
 }
 
@@ -2887,8 +3052,8 @@ ICF_API icf_result icf_sparse_begin(icf_sparse* s)
     int32_t f;
     if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_ARGUMENT;
     ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels), 0, s->at.panel_reals * sizeof(icf_real));
-    if (s->mode != ICF_SPARSE_ITERATIVE) {
-        for (f = 0; f < s->fronts; f++) ICFI_FACTOR_INTS(s, redo)[f] = 1;
+    for (f = 0; f < (s->mode == ICF_SPARSE_ITERATIVE ? 1 : s->fronts); f++) {
+        ICFI_FACTOR_INTS(s, redo)[f] = 1;
     }
     s->state = ICFI_SPARSE_ASSEMBLING;
     return ICF_RESULT_OK;
@@ -2933,83 +3098,76 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
     return ICF_RESULT_OK;
 }
 
+/* Where to add block k of `count`, after `first` others; NULL if there is none or nothing was begun. */
+static const icfi_place* icfi_sparse_place(const icf_sparse* s, int32_t k, int32_t count,
+                                           int32_t first)
+{
+    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING)
+        return NULL;
+    if (k < 0 || k >= count) return NULL;
+    return ICFI_AT(const icfi_place, s->pattern, s->at.place) + first + k;
+}
+
+static int icfi_sparse_wants(const icf_sparse* s, const icfi_place* place)
+{
+    return place && place->front >= 0 && ICFI_FACTOR_INTS(s, redo)[place->front];
+}
+
 ICF_API int icf_sparse_wants_diagonal(const icf_sparse* s, int32_t clique)
 {
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) return 0;
-    if (clique < 0 || clique >= s->cliques) return 0;
-    return s->mode == ICF_SPARSE_ITERATIVE ||
-           ICFI_FACTOR_INTS(s, redo)[ICFI_INTS(s, front)[clique]];
+    return s && icfi_sparse_wants(s, icfi_sparse_place(s, clique, s->cliques, 0));
 }
 
 ICF_API int icf_sparse_wants_edge(const icf_sparse* s, int32_t edge)
 {
-    int32_t f;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) return 0;
-    if (edge < 0 || edge >= s->edges) return 0;
-    f = ICFI_INTS(s, edge_front)[edge];
-    return f >= 0 && (s->mode == ICF_SPARSE_ITERATIVE || ICFI_FACTOR_INTS(s, redo)[f]);
+    return s && icfi_sparse_wants(s, icfi_sparse_place(s, edge, s->edges, s->cliques));
 }
 
 ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const icf_real* block,
                                            int32_t ld)
 {
+    const icfi_place* place = s ? icfi_sparse_place(s, clique, s->cliques, 0) : NULL;
     int32_t j, n;
     icf_real* to;
-    ptrdiff_t ldt;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (clique < 0 || clique >= s->cliques) return ICF_RESULT_BAD_ARGUMENT;
+    if (!place) return ICF_RESULT_BAD_ARGUMENT;
     n = ICFI_INTS(s, size)[clique];
     if (n && (!block || ld < n)) return ICF_RESULT_BAD_ARGUMENT;
-    if (!n) return ICF_RESULT_OK;
-    if (s->mode == ICF_SPARSE_ITERATIVE) {
-        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, diagonal_at)[clique];
-        ldt = n;
-    } else {
-        int32_t f = ICFI_INTS(s, front)[clique], c = ICFI_INTS(s, column)[clique];
-        if (!ICFI_FACTOR_INTS(s, redo)[f]) return ICF_RESULT_OK;
-        ldt = icfi_pad(ICFI_INTS(s, cols)[f] + ICFI_INTS(s, rows)[f]);
-        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f] + c * (ldt + 1);
+    if (!icfi_sparse_wants(s, place)) return ICF_RESULT_OK;
+    to = ICFI_FACTOR_REALS(s, panels) + place->at;
+    /* whole vectors where they can be: what stands above a diagonal is scratch */
+    for (j = 0; j < n; j++, block += ld, to += place->ld) {
+        int32_t from = j - j % ICFI_BASE_LANES;
+        icfi_add_base(n - from, block + from, to + from);
     }
-    for (j = 0; j < n; j++) icfi_add_base(n - j, block + j + j * ld, to + j + j * ldt);
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_real* block,
                                        int32_t ld)
 {
-    int32_t i, j, a, b, na, nb, f;
-    int turned;
-    icf_real* to;
-    ptrdiff_t ldt;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (edge < 0 || edge >= s->edges) return ICF_RESULT_BAD_ARGUMENT;
-    a = ICFI_INTS(s, pair)[2 * edge];
-    b = ICFI_INTS(s, pair)[2 * edge + 1];
-    na = ICFI_INTS(s, size)[a];
-    nb = ICFI_INTS(s, size)[b];
-    f = ICFI_INTS(s, edge_front)[edge];
-    if (f < 0) return ICF_RESULT_OK;
-    if (!block || ld < na) return ICF_RESULT_BAD_ARGUMENT;
-    if (s->mode == ICF_SPARSE_ITERATIVE) {
-        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, block_at)[f];
-        turned = a < b;
-        ldt = turned ? nb : na;
+    const icfi_place* place = s ? icfi_sparse_place(s, edge, s->edges, s->cliques) : NULL;
+    const int32_t* pair;
+    int32_t i, na, nb;
+    ptrdiff_t step;
+    icf_real *to, *at;
+    if (!place) return ICF_RESULT_BAD_ARGUMENT;
+    pair = ICFI_INTS(s, pair) + 2 * (ptrdiff_t)edge;
+    na = ICFI_INTS(s, size)[pair[0]];
+    nb = ICFI_INTS(s, size)[pair[1]];
+    if (na && nb && (!block || ld < na)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_sparse_wants(s, place)) return ICF_RESULT_OK;
+    to = ICFI_FACTOR_REALS(s, panels) + place->at;
+    step = place->ld;
+    if (step > 0) {
+        for (; nb > 0; nb--, block += ld, to += step) icfi_add_base(na, block, to);
     } else {
-        if (!ICFI_FACTOR_INTS(s, redo)[f]) return ICF_RESULT_OK;
-        to = ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f] +
-             ICFI_INTS(s, edge_at)[edge];
-        turned = ICFI_INTS(s, position)[a] < ICFI_INTS(s, position)[b];
-        ldt = icfi_pad(ICFI_INTS(s, cols)[f] + ICFI_INTS(s, rows)[f]);
-    }
-    for (j = 0; j < nb; j++, block += ld) {
-        if (turned) {
-            for (i = 0; i < na; i++) to[j + i * ldt] += block[i];
-        } else {
-            icfi_add_base(na, block, to + j * ldt);
+        for (; nb > 0; nb--, block += ld, to++) {
+            for (i = 0, at = to; i + 3 <= na; i += 3, at -= 3 * step) {
+                at[0] += block[i];
+                at[-step] += block[i + 1];
+                at[-2 * step] += block[i + 2];
+            }
+            for (; i < na; i++, at -= step) at[0] += block[i];
         }
     }
     return ICF_RESULT_OK;
@@ -3033,16 +3191,14 @@ ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
     }
     if (s->mode == ICF_SPARSE_ITERATIVE) {
         const int32_t* size = ICFI_INTS(s, size);
-        const size_t* diagonal_at = ICFI_FACTOR_SIZES(s, diagonal_at);
+        const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
         icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
         for (f = 0; f < s->cliques; f++) {
             size_t reals = (size_t)size[f] * (size_t)size[f];
             if (reals)
-                ICFI_MEMCPY(diagonal + diagonal_at[f],
-                            ICFI_FACTOR_REALS(s, panels) + diagonal_at[f],
+                ICFI_MEMCPY(diagonal + place[f].at, ICFI_FACTOR_REALS(s, panels) + place[f].at,
                             reals * sizeof(icf_real));
-            if (icf_dense_factor(size[f], diagonal + diagonal_at[f], size[f], &at) !=
-                ICF_RESULT_OK) {
+            if (icf_dense_factor(size[f], diagonal + place[f].at, size[f], &at) != ICF_RESULT_OK) {
                 s->state = ICFI_SPARSE_BOUND;
                 if (pivot) *pivot = ICFI_INTS(s, start)[f] + at;
                 return ICF_RESULT_NOT_SPD;
@@ -3097,7 +3253,7 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
     n = c * (size_t)largest;
     if (mode == ICF_SPARSE_ITERATIVE) {
         (void)icfi_arena_take(&arena, 2 * e, sizeof(size_t));
-        (void)icfi_arena_take(&arena, c, sizeof(size_t));
+        (void)icfi_arena_take(&arena, 1, sizeof(int32_t));
         (void)icfi_arena_take(&arena, c + e, big * r);
         (void)icfi_arena_take(&arena, c, big * r);
         (void)icfi_arena_take(&arena, n, 5 * r);
@@ -3108,7 +3264,7 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
     (void)icfi_arena_take(&arena, 4 * c + 1, sizeof(int32_t));
     (void)icfi_arena_take(&arena, c, 4 * c * sizeof(int32_t));
     (void)icfi_arena_take(&arena, 2 * c, sizeof(size_t));
-    (void)icfi_arena_take(&arena, 6 * ICFI_STRIP, r);
+    (void)icfi_arena_take(&arena, ICFI_SMALL, r);
     (void)icfi_arena_take(&arena, n + pad, r);
     (void)icfi_arena_take(&arena, n, (n + pad) * r);
     (void)icfi_arena_take(&arena, total * (rows + pad), rows * r);
