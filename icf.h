@@ -589,7 +589,7 @@ typedef struct icf_sparse {
     void *pattern, *factor;
     int32_t cookie, mode, state;
     icfi_sparse_at at;
-    int32_t widest, rows_most;
+    int32_t rows_most;
 } icf_sparse;
 
 /* How many bytes icf_sparse_analyze needs, exactly; 0 if that is more than size_t holds. */
@@ -750,8 +750,8 @@ typedef icf_real icfi_wide_vector
 /* Lanes of the vectors that every machine of the target has */
 #define ICFI_BASE_LANES ICFI_DUP_MOST
 
-/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the numbers
-   that a strip of the right-hand factor takes */
+/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the
+   numbers that a strip of the right-hand factor takes */
 #define ICFI_STRIP 96
 #define ICFI_SMALL (6 * ICFI_STRIP * ICFI_DUP_MOST)
 
@@ -961,8 +961,8 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #endif
 #define ICFI_LANES ((int32_t)(sizeof(ICFI_V) / sizeof(icf_real)))
 
-/* Number q of a row of y, times a vector. Where loading a number into all lanes takes more than a load (SSE2),
-   y holds it as often as there are lanes. */
+/* Number q of a row of y, times a vector. Where loading a number into all lanes takes more than
+   a load (SSE2), y holds it as often as there are lanes. */
 #if !ICFI_WIDE && (defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2))
 #define ICFI_DUP ICFI_DUP_MOST
 #define ICFI_MULSUBY(c, a, y, q) ICFI_MULSUBV(c, a, ICFI_LOAD((y) + (q)*ICFI_DUP))
@@ -1133,7 +1133,8 @@ ICFI_FORCE_INLINE int32_t icfi_block(int32_t t, icf_real* a, ptrdiff_t ld, icf_r
 }
 
 /* y = L^-1 v for a 6 x 6 block of W, stored as y/d in y and v */
-ICFI_FORCE_INLINE void icfi_block6_forward(const icf_real* a, ptrdiff_t ld, icf_real* v, icf_real* y)
+ICFI_FORCE_INLINE void icfi_block6_forward(const icf_real* a, ptrdiff_t ld, icf_real* v,
+                                           icf_real* y)
 {
     const icf_real *a1 = a + ld, *a2 = a1 + ld, *a3 = a2 + ld, *a4 = a3 + ld, *a5 = a4 + ld;
     icf_real y0 = v[0] * a[0], y1, y2, y3, y4;
@@ -1505,8 +1506,8 @@ ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const i
 
 /* sum[q] -= column q of a, times w, for 6 columns or fewer over n rows. A sum is made of ICFI_SUMS
    interleaved ones, whatever the width of the vectors, and these are added in one order. */
-ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, const icf_real* a, ptrdiff_t ld,
-                                                 const icf_real* w, icf_real* sum)
+ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, const icf_real* a,
+                                                 ptrdiff_t ld, const icf_real* w, icf_real* sum)
 {
     icf_real part[6 * ICFI_SUMS];
     int32_t i, k, q, whole = n - n % ICFI_SUMS;
@@ -1552,8 +1553,8 @@ ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, con
 }
 
 /* D L' x = y on the first `cols` entries of w, the rows below being known. */
-ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a, ptrdiff_t ld,
-                                              icf_real* w)
+ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a,
+                                              ptrdiff_t ld, icf_real* w)
 {
     int32_t i, j, k, q;
     for (j = (cols - 1) / 6 * 6; j >= 0; j -= 6) {
@@ -1623,6 +1624,14 @@ static int32_t icfi_plain_factor(int32_t n, icf_real* a, ptrdiff_t ld)
     return -1;
 }
 
+/* On its own, because of its frame: room for strips of 36 or 18 columns */
+static int32_t icfi_dense_panels(int32_t n, icf_real* a, ptrdiff_t ld)
+{
+    icf_real small[1728 / sizeof(icf_real)];
+    const int32_t room = (int32_t)(sizeof small / sizeof(icf_real));
+    return ICFI_WIDEST(icfi_panel_factor, (n, n, n, a, ld, 0, small, room));
+}
+
 ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t* pivot)
 {
     int32_t bad;
@@ -1633,10 +1642,7 @@ ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t*
     } else if (n < 8) {
         bad = icfi_plain_factor(n, a, ld);
     } else {
-        /* room for 36 or 18 columns, which keeps the frame below 2 kB */
-        icf_real small[1728 / sizeof(icf_real)];
-        bad = ICFI_WIDEST(icfi_panel_factor,
-                          (n, n, n, a, ld, 0, small, (int32_t)(sizeof small / sizeof(icf_real))));
+        bad = icfi_dense_panels(n, a, ld);
     }
     if (bad < 0) return ICF_RESULT_OK;
     if (pivot) *pivot = bad;
@@ -1693,8 +1699,12 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 
 #define ICFI_SPARSE_COOKIE 0x1cf5ba5e
 
-/* Where a block is added: cliques first, then edges. A turned block has the rows of the edge's second
-   clique; ld is negative then. The front is the one it is in, or -1 for a block of no entries. */
+/* Rows of a front: its entries are counted in 32 bits. */
+#define ICFI_MOST_ROWS 46000
+
+/* Where a block is added: cliques first, then edges. A turned block has the rows of the edge's
+   second clique; ld is negative then. The front is the one it is in, or -1 for a block of no
+   entries. */
 typedef struct icfi_place {
     size_t at;
     int32_t ld, front;
@@ -1781,18 +1791,21 @@ typedef struct icfi_order {
         *chain;
     int32_t *heap, *place;
     double* score;
+    const int32_t* stage; /* NULL, or: a variable waits until all of lower stages are gone */
     int32_t heaped;
     int rule;
 } icfi_order;
 
-static size_t icfi_order_list(size_t n, size_t m)
+/* Room for the lists: the graph, a new element, and some more so that compressing is rare */
+static uint64_t icfi_order_list(int32_t n, int32_t m)
 {
-    return 2 * m + m / 2 + n + 1;
+    return 2 * (uint64_t)m + (uint64_t)m / 2 + (uint64_t)n + 1;
 }
 
-/* A binary heap of variables: least score first, then least index. */
+/* A binary heap of variables: lowest stage first, then least score, then least index. */
 static int icfi_heap_before(const icfi_order* o, int32_t a, int32_t b)
 {
+    if (o->stage && o->stage[a] != o->stage[b]) return o->stage[a] < o->stage[b];
     return o->score[a] < o->score[b] || (o->score[a] == o->score[b] && a < b);
 }
 
@@ -1933,7 +1946,8 @@ static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash
             int32_t length = o->length[i], elements = o->elements[i];
             for (q = 1; q < length; q++) o->mark[o->list[o->start[i] + q]] = *stamp;
             for (before = i, j = o->next[i]; j >= 0; j = o->next[j]) {
-                int same = o->length[j] == length && o->elements[j] == elements;
+                int same = o->length[j] == length && o->elements[j] == elements &&
+                           (!o->stage || o->stage[i] == o->stage[j]);
                 for (q = 1; same && q < length; q++)
                     same = o->mark[o->list[o->start[j] + q]] == *stamp;
                 if (same) {
@@ -1951,15 +1965,17 @@ static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash
     }
 }
 
-/* What the elimination of i would cost: an estimate of the fill that it makes. Its neighbours,
-   of weight d, become one clique; those in the last element, of weight c, are one already, and
-   so is what each of its other elements has outside the last one: `inner` is the sum of the
-   squares of these weights. Rule 0 is the better of the two in piles of bodies, rule 1 in
-   meshes. */
+/* What the elimination of i, of weight w, would cost. Its neighbours, of weight d, become one
+   clique; those in the last element, of weight c, are one already, and so is what each of its
+   other elements has outside the last one: `inner` is the sum of the squares of these weights.
+   Rule 0 is the best in piles of bodies, rule 1 in meshes, rule 2, the arithmetic of the step
+   itself, with a few cliques far larger than others. */
 static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_weight, double inner)
 {
     double w = o->weight[i], d = o->degree[i], c = element_weight - w;
-    return o->rule == 0 ? d * d * d - c * c * c : d * (d * d - c * c - inner) / w;
+    if (o->rule == 0) return d * d * d - c * c * c;
+    if (o->rule == 1) return d * (d * d - c * c - inner) / w;
+    return (d + w) * (d + w) * (d + w) - d * d * d;
 }
 
 /* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996): degrees are bounds
@@ -2015,7 +2031,8 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
 
         /* new lists and degrees of its variables */
         for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
-            int32_t first, to_elements, degree = 0;
+            int32_t first, to_elements;
+            int64_t degree = 0;
             double inner = 0;
             uint32_t sum = 0;
             i = o->list[k];
@@ -2050,7 +2067,7 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
                 icfi_order_absorb(o, p, i);
                 continue;
             }
-            if (degree < o->degree[i]) o->degree[i] = degree;
+            if (degree < o->degree[i]) o->degree[i] = (int32_t)degree;
             o->score[i] = inner; /* for a moment */
             o->list[to] = o->list[to_elements];
             o->list[to_elements] = o->list[first];
@@ -2091,6 +2108,234 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
             stamp = 2;
         }
     }
+}
+
+/* ---- nested dissection ---- */
+
+/* Parts of a graph are ranges of `node`, told apart by `part`; a part is cut into side 0, side 1
+   and what separates them, side 2. The arrays are those of the ordering, before it needs them. */
+typedef struct icfi_cut {
+    icfi_order* o;
+    const int32_t *near_start, *near, *size;
+    int32_t *node, *part, *side, *level, *queue, *history;
+    int32_t weight[3];
+} icfi_cut;
+
+#define ICFI_CUT_LEAST 120 /* cliques: smaller parts are left to minimum degree */
+#define ICFI_CUT_DEPTH 16
+
+/* Levels of breadth-first search from v within its part; returns the last one found, *count how
+   many. */
+static int32_t icfi_cut_levels(icfi_cut* c, int32_t v, int32_t first, int32_t members,
+                               int32_t* count)
+{
+    int32_t k, q, head = 0, tail = 0;
+    for (k = first; k < first + members; k++) c->level[c->node[k]] = -1;
+    c->level[v] = 0;
+    c->queue[tail++] = v;
+    while (head < tail) {
+        v = c->queue[head++];
+        for (q = c->near_start[v]; q < c->near_start[v + 1]; q++) {
+            int32_t u = c->near[q];
+            if (c->part[u] != first || c->level[u] >= 0) continue;
+            c->level[u] = c->level[v] + 1;
+            c->queue[tail++] = u;
+        }
+    }
+    *count = tail;
+    return v;
+}
+
+static void icfi_cut_move(icfi_cut* c, int32_t v, int32_t side)
+{
+    c->weight[c->side[v]] -= c->size[v];
+    c->side[v] = side;
+    c->weight[side] += c->size[v];
+}
+
+/* How much lighter the separator gets when v leaves it for a side: less what it pulls in from
+   the other. Moves that would pull in what was moved before in this pass, or unbalance the
+   sides, are worth nothing. */
+static int32_t icfi_cut_gain(const icfi_cut* c, int32_t v, int32_t side, const int32_t* moved)
+{
+    int32_t q, gain = c->size[v];
+    int32_t total = c->weight[0] + c->weight[1] + c->weight[2];
+    if (c->weight[side] + c->size[v] > total / 8 * 5) return INT32_MIN;
+    for (q = c->near_start[v]; q < c->near_start[v + 1]; q++) {
+        int32_t u = c->near[q];
+        if (c->part[u] != c->part[v] || c->side[u] != 1 - side) continue;
+        if (moved[u]) return INT32_MIN;
+        gain -= c->size[u];
+    }
+    return gain;
+}
+
+/* Improves a separator: moves its best vertex, even for a loss, and in the end goes back to the
+   best state seen (Fiduccia and Mattheyses). Returns whether that is better than what it began
+   with. */
+static int icfi_cut_refine(icfi_cut* c, int32_t first, int32_t members, int32_t* moved)
+{
+    int32_t k, q, moves = 0, best_moves = 0, best = c->weight[2], idle = 0, began = c->weight[2];
+    int32_t separators = 0;
+    for (k = first; k < first + members; k++) {
+        int32_t v = c->node[k];
+        moved[v] = 0;
+        if (c->side[v] == 2) c->queue[separators++] = v;
+    }
+    while (idle++ < 40) {
+        int32_t take = -1, to = 0, most = INT32_MIN, kept = 0;
+        for (k = 0; k < separators; k++) {
+            int32_t v = c->queue[k], side;
+            if (c->side[v] != 2) continue;
+            c->queue[kept++] = v;
+            for (side = 0; side < 2; side++) {
+                int32_t gain = icfi_cut_gain(c, v, side, moved);
+                if (gain > most ||
+                    (gain == most && gain > INT32_MIN && c->weight[side] < c->weight[to])) {
+                    most = gain;
+                    take = v;
+                    to = side;
+                }
+            }
+        }
+        separators = kept;
+        if (take < 0) break;
+        moved[take] = 1;
+        c->history[moves++] = take * 4 + 2;
+        icfi_cut_move(c, take, to);
+        for (q = c->near_start[take]; q < c->near_start[take + 1]; q++) {
+            int32_t u = c->near[q];
+            if (c->part[u] != first || c->side[u] != 1 - to) continue;
+            c->history[moves++] = u * 4 + c->side[u];
+            icfi_cut_move(c, u, 2);
+            c->queue[separators++] = u;
+        }
+        if (c->weight[2] < best) {
+            best = c->weight[2];
+            best_moves = moves;
+            idle = 0;
+        }
+    }
+    while (moves > best_moves) {
+        moves--;
+        icfi_cut_move(c, c->history[moves] / 4, c->history[moves] % 4);
+    }
+    return best < began;
+}
+
+/* Cuts the part that begins at `first`: the members are reordered as side 0, side 1, separator,
+   and the numbers of the first two returned. The first cut is where a function that falls from
+   one end of the part to the other, smoothed, has its median. */
+static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* count)
+{
+    icfi_order* o = c->o;
+    int32_t k, q, v, found, half, side, pass, boundary[2] = {0, 0}, total = 0;
+    int32_t far = icfi_cut_levels(c, c->node[first], first, members, &found);
+    c->weight[0] = c->weight[1] = c->weight[2] = 0;
+    for (k = first; k < first + members; k++) total += c->size[c->node[k]];
+    if (found < members) {
+        for (k = first; k < first + members; k++) c->side[c->node[k]] = c->level[c->node[k]] < 0;
+    } else {
+        far = icfi_cut_levels(c, far, first, members, &found);
+        for (k = first; k < first + members; k++) o->score[c->node[k]] = c->level[c->node[k]];
+        (void)icfi_cut_levels(c, far, first, members, &found);
+        for (k = first; k < first + members; k++) o->score[c->node[k]] -= c->level[c->node[k]];
+        for (pass = 0; pass < 12; pass++) {
+            for (k = first; k < first + members; k++) {
+                double sum = 0, n = 0;
+                v = c->node[k];
+                for (q = c->near_start[v]; q < c->near_start[v + 1]; q++) {
+                    if (c->part[c->near[q]] != first) continue;
+                    sum += o->score[c->near[q]];
+                    n += 1;
+                }
+                o->score[v] = (o->score[v] + sum / n) / 2;
+            }
+        }
+        o->heaped = 0;
+        for (k = first; k < first + members; k++) icfi_heap_insert(o, c->node[k]);
+        for (half = 0; o->heaped;) {
+            v = o->heap[0];
+            icfi_heap_remove(o, v);
+            half += c->size[v];
+            c->side[v] = half > total / 2;
+        }
+
+        /* the lighter of the two boundaries separates */
+        for (pass = 0; pass < 2; pass++) {
+            side = pass && boundary[1] < boundary[0];
+            for (k = first; k < first + members; k++) {
+                int touches = 0;
+                v = c->node[k];
+                for (q = c->near_start[v]; q < c->near_start[v + 1] && !touches; q++) {
+                    int32_t u = c->near[q];
+                    touches = c->part[u] == first && c->side[u] == 1 - c->side[v];
+                }
+                if (!pass && touches) boundary[c->side[v]] += c->size[v];
+                c->level[v] = touches;
+            }
+        }
+        for (k = first; k < first + members; k++) {
+            v = c->node[k];
+            if (c->level[v] && c->side[v] == side) c->side[v] = 2;
+        }
+        for (k = first; k < first + members; k++)
+            c->weight[c->side[c->node[k]]] += c->size[c->node[k]];
+        for (pass = 0; pass < 6; pass++) {
+            if (!icfi_cut_refine(c, first, members, c->level)) break;
+        }
+    }
+    for (side = 0, q = 0; side < 3; side++) {
+        int32_t before = q;
+        for (k = first; k < first + members; k++) {
+            if (c->side[c->node[k]] == side) c->queue[q++] = c->node[k];
+        }
+        if (side < 2) count[side] = q - before;
+    }
+    for (k = 0; k < members; k++) c->node[first + k] = c->queue[k];
+}
+
+/* stage: 0 for cliques that no cut separates, then the separators, the last cut first. */
+static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t* near,
+                         const int32_t* size, int32_t* stage)
+{
+    int32_t stack[ICFI_CUT_DEPTH + 2][3], top = 0, k, side, n = o->n;
+    icfi_cut c;
+    c.o = o;
+    c.near_start = near_start;
+    c.near = near;
+    c.size = size;
+    c.node = o->start;
+    c.part = o->length;
+    c.side = o->elements;
+    c.level = o->weight;
+    c.queue = o->degree;
+    c.history = o->list;
+    o->stage = NULL;
+    stack[top][0] = stack[top][1] = stack[top][2] = 0;
+    for (k = 0; k < n; k++) {
+        c.part[k] = 0;
+        stage[k] = 0;
+        if (near_start[k] < near_start[k + 1]) c.node[stack[top][1]++] = k;
+    }
+    top++;
+    while (top) {
+        int32_t first = stack[--top][0], members = stack[top][1], depth = stack[top][2], count[2];
+        if (members < ICFI_CUT_LEAST || depth >= ICFI_CUT_DEPTH) continue;
+        icfi_cut_part(&c, first, members, count);
+        for (k = first + count[0] + count[1]; k < first + members; k++) {
+            stage[c.node[k]] = ICFI_CUT_DEPTH - depth;
+            c.part[c.node[k]] = -1;
+        }
+        for (side = 0; side < 2; side++) {
+            int32_t begin = first + (side ? count[0] : 0);
+            for (k = begin; k < begin + count[side]; k++) c.part[c.node[k]] = begin;
+            stack[top][0] = begin;
+            stack[top][1] = count[side];
+            stack[top++][2] = depth + 1;
+        }
+    }
+    o->stage = stage;
 }
 
 /* ---- elimination tree and fronts ---- */
@@ -2215,8 +2460,8 @@ static int32_t icfi_pad(int32_t n)
     return (n + ICFI_PAD - 1) / ICFI_PAD * ICFI_PAD;
 }
 
-/* The index, between low and high, of the entry of an ascending list whose key is `key`; an entry is its
-   own key if there is no list of keys. */
+/* The index, between low and high, of the entry of an ascending list whose key is `key`; an
+   entry is its own key if there is no list of keys. */
 static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const int32_t* key_of,
                          int32_t key)
 {
@@ -2231,8 +2476,8 @@ static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const i
     return low;
 }
 
-/* The front of an edge is that of the clique a which is eliminated first; the row of the other one, b, is
-   either among the front's columns or in its list of rows. */
+/* The front of an edge is that of the clique a which is eliminated first; the row of the other
+   one, b, is either among the front's columns or in its list of rows. */
 static void icfi_place_in_fronts(icf_sparse* s)
 {
     const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front);
@@ -2324,11 +2569,12 @@ static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int
                                         int32_t edges)
 {
     size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
-    if (m > ((size_t)-1) / 16) arena->result = ICF_RESULT_OVERFLOW;
+    uint64_t list = icfi_order_list(cliques, edges);
+    if (list > INT32_MAX || (size_t)list != list) arena->result = ICF_RESULT_OVERFLOW;
     t->near_start = icfi_arena_take(arena, n + 1, i4);
     t->near = icfi_arena_take(arena, 2 * m, i4);
     t->list_start = icfi_arena_take(arena, n + 1, i4);
-    t->list = icfi_arena_take(arena, icfi_order_list(n, m), i4);
+    t->list = icfi_arena_take(arena, (size_t)list, i4);
     t->ints = icfi_arena_take(arena, ICFI_ORDER_INTS * n, i4);
     t->scores = icfi_arena_take(arena, n, sizeof(double));
     t->order = icfi_arena_take(arena, n, i4);
@@ -2351,39 +2597,63 @@ ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
 
-/* The order of elimination: by the one rule, and where the arithmetic will take long compared
-   with finding an order, by the other rule too, and the better one. Returns the flops; order,
-   parent, reach, blocks hold it. */
+/* The order of elimination: the best of several, where finding another one takes little time
+   compared with the arithmetic it may save. Returns its flops; order, parent, reach, blocks hold
+   it. */
 static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, int32_t n,
                                 const int32_t* size, const int32_t* near_start, const int32_t* near,
                                 int32_t* order, int32_t* parent, int32_t* reach, int32_t* blocks)
 {
-    int32_t *ints = ICFI_AT(int32_t, memory, t->ints),
-            *position = ICFI_AT(int32_t, memory, t->position);
-    int32_t *mark = ICFI_AT(int32_t, memory, t->mark), *trial = ICFI_AT(int32_t, memory, t->order),
-            i;
-    double best = -1;
+    int32_t* ints = ICFI_AT(int32_t, memory, t->ints);
+    int32_t *position = ICFI_AT(int32_t, memory, t->position),
+            *mark = ICFI_AT(int32_t, memory, t->mark);
+    int32_t *trial = ICFI_AT(int32_t, memory, t->order),
+            *stage = ICFI_AT(int32_t, memory, t->list_start);
+    int32_t i, way, least = INT32_MAX, most = 0, last = 0;
+    double best = 0, graph = (double)n + near_start[n] / 2;
     icfi_order o;
     o.n = n;
     o.list = ICFI_AT(int32_t, memory, t->list);
-    o.end = (int32_t)icfi_order_list((size_t)n, (size_t)near_start[n] / 2);
-    o.start = ints, o.length = ints + n, o.elements = ints + 2 * n, o.weight = ints + 3 * n;
-    o.degree = ints + 4 * n, o.mark = ints + 5 * n, o.next = ints + 6 * n, o.tail = ints + 7 * n;
-    o.bucket = ints + 8 * n, o.chain = ints + 9 * n, o.heap = ints + 10 * n,
+    o.end = (int32_t)icfi_order_list(n, near_start[n] / 2);
+    o.start = ints;
+    o.length = ints + n;
+    o.elements = ints + 2 * n;
+    o.weight = ints + 3 * n;
+    o.degree = ints + 4 * n;
+    o.mark = ints + 5 * n;
+    o.next = ints + 6 * n;
+    o.tail = ints + 7 * n;
+    o.bucket = ints + 8 * n;
+    o.chain = ints + 9 * n;
+    o.heap = ints + 10 * n;
     o.place = ints + 11 * n;
     o.score = ICFI_AT(double, memory, t->scores);
-    for (o.rule = 0; o.rule < 2; o.rule++) {
+    o.stage = NULL;
+    for (i = 0; i < n; i++) {
+        if (!size[i]) continue;
+        if (most < size[i]) most = size[i];
+        if (least > size[i]) least = size[i];
+    }
+
+    /* rules 0, 1, 2, and 1 again after cuts; the figures are flops per clique and edge */
+    for (way = 0; way < 4; way++) {
         double flops = 0;
+        if (way == 1 && best < 3000 * graph) continue;
+        if (way == 2 && most / 2 < least) continue;
+        if (way == 3) {
+            if (best < 10000 * graph) continue;
+            icfi_dissect(&o, near_start, near, size, stage);
+        }
+        o.rule = way == 3 ? 1 : way;
         icfi_order_run(&o, near_start, near, size, ints + 12 * n, trial);
         icfi_tree(n, size, near_start, near, trial, position, parent, reach, blocks, mark);
         for (i = 0; i < n; i++) flops += icfi_column_flops(size[trial[i]], reach[i]);
-        if (best < 0 || flops < best) {
-            best = flops;
-            for (i = 0; i < n; i++) order[i] = trial[i];
-        }
-        if (flops < 3000 * ((double)n + near_start[n] / 2)) return best;
+        last = way == 0 || flops < best;
+        if (!last) continue;
+        best = flops;
+        for (i = 0; i < n; i++) order[i] = trial[i];
     }
-    icfi_tree(n, size, near_start, near, order, position, parent, reach, blocks, mark);
+    if (!last) icfi_tree(n, size, near_start, near, order, position, parent, reach, blocks, mark);
     return best;
 }
 
@@ -2412,7 +2682,8 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     if (arena.result != ICF_RESULT_OK) return arena.result;
     for (i = 0; i < n; i++) {
         if (sizes[i] < 0) return ICF_RESULT_BAD_ARGUMENT;
-        if (sizes[i] > INT32_MAX - total) return ICF_RESULT_OVERFLOW;
+        if (sizes[i] > ICFI_MOST_ROWS || sizes[i] > INT32_MAX / 4 - total)
+            return ICF_RESULT_OVERFLOW;
         total += sizes[i];
     }
     for (i = 0; i < edges; i++) {
@@ -2487,13 +2758,12 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     }
     icfi_collect_fronts(s, order, top, rank, ICFI_AT(int32_t, base, t.order));
     for (f = 0; f < s->fronts; f++) {
-        int64_t c = ICFI_INTS(s, cols)[f], r = ICFI_INTS(s, rows)[f];
-        if ((c + r + ICFI_PAD) * (c + ICFI_PAD) > INT32_MAX || (r + ICFI_PAD) * r > INT32_MAX) {
+        int32_t c = ICFI_INTS(s, cols)[f], r = ICFI_INTS(s, rows)[f];
+        if (c + r > ICFI_MOST_ROWS) {
             s->cookie = 0;
             return ICF_RESULT_OVERFLOW;
         }
-        if (s->widest < (int32_t)c) s->widest = (int32_t)c;
-        if (s->rows_most < (int32_t)(c + r)) s->rows_most = (int32_t)(c + r);
+        if (s->rows_most < c + r) s->rows_most = c + r;
     }
     return ICF_RESULT_OK;
 }
@@ -2739,9 +3009,11 @@ ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pi
     return -1;
 }
 
-/* w = the entries of x that belong to the listed cliques, or the other way round; returns how many */
+/* w = the entries of x that belong to the listed cliques, or the other way round; returns how
+   many */
 ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, int32_t count,
-                                                          const int32_t* start, icf_real* x, icf_real* w, int back)
+                                                          const int32_t* start, icf_real* x,
+                                                          icf_real* w, int back)
 {
     int32_t k, at = 0;
     for (k = 0; k < count; k++) {
@@ -2756,11 +3028,13 @@ ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, i
     return at;
 }
 
-/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's columns gather
-   what is to be subtracted in w, and are changed once a front. */
-ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count, ptrdiff_t ldx)
+/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's
+   columns gather what is to be subtracted in w, and are changed once a front. */
+ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
+                                                  ptrdiff_t ldx)
 {
-    const int32_t *rows = ICFI_INTS(s, rows), *member = ICFI_INTS(s, member), *order = ICFI_INTS(s, order);
+    const int32_t *rows = ICFI_INTS(s, rows), *member = ICFI_INTS(s, member),
+                  *order = ICFI_INTS(s, order);
     const int32_t *start = ICFI_INTS(s, start), *row = ICFI_FACTOR_INTS(s, row);
     const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *cols = ICFI_INTS(s, cols);
     const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
@@ -3098,7 +3372,8 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
     return ICF_RESULT_OK;
 }
 
-/* Where to add block k of `count`, after `first` others; NULL if there is none or nothing was begun. */
+/* Where to add block k of `count`, after `first` others; NULL if there is none or nothing was
+   begun. */
 static const icfi_place* icfi_sparse_place(const icf_sparse* s, int32_t k, int32_t count,
                                            int32_t first)
 {

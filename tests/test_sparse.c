@@ -1811,6 +1811,7 @@ static void test_bad_arguments(void)
     size_t bytes = icf_sparse_pattern_bytes(3, 2);
     unsigned char *memory = memory_new(bytes, UNTOUCHED), *aligned = memory;
     unsigned char* factor = memory_new(o.factor_bytes + 16, UNTOUCHED);
+    icf_result result;
     icf_real block[16], *b = random_vector(5, 2, 5), *x = (icf_real*)allocate(10, sizeof(icf_real)),
                         y[10];
     int k;
@@ -1933,6 +1934,12 @@ static void test_bad_arguments(void)
 
     TEST_CHECK(memory_is(memory, UNTOUCHED, bytes + CANARY));
     TEST_CHECK(memory_is(factor, UNTOUCHED, o.factor_bytes + 16 + CANARY));
+
+    /* a block that is too large to be factored, if the library says so, also leaves all as it was */
+    sizes[1] = 1 << 24;
+    result = icf_sparse_analyze(&o.s, memory, bytes, 2, sizes, 1, pairs);
+    TEST_CHECK(result == ICF_RESULT_OK || result == ICF_RESULT_OVERFLOW);
+    TEST_CHECK(result == ICF_RESULT_OK || same_solution(&o.s, b, x, 2, 5));
     object_close(&o);
     free(memory);
     free(factor);
@@ -2479,36 +2486,33 @@ static void test_flops_of_some_order(void)
     }
 }
 
-/* Sizes whose sums come near the largest int32_t, and sums over all cliques that are beyond it. */
+/* Sizes whose sums come near the largest int32_t: an octahedron, with three small ones at a corner. Fronts
+   of that size may be too large for the library, but that it says. */
 static void test_huge_blocks(void)
 {
-    double big = 1073741000; /* twice that and a few thousand more is too much */
-    graph g;
-    int32_t i, j, k;
-    random_seed(SEED);
-
-    g = graph_new(7);
-    g.sizes[1] = (int32_t)big;
-    graph_link(&g, 0, 1);
-    for (i = 2; i < 7; i++) {
-        g.sizes[i] = 1000;
-        for (j = 1; j < i; j++) graph_link(&g, i, j);
+    icf_sparse s;
+    icf_result result;
+    size_t bytes;
+    unsigned char* memory;
+    graph g = graph_new(9);
+    int32_t i, j;
+    for (i = 3; i < 9; i++) {
+        g.sizes[i] = 350000000;
+        for (j = 3; j < i; j++) {
+            if (j + 3 != i) graph_link(&g, i, j);
+        }
     }
+    for (i = 0; i < 3; i++) graph_link(&g, i, 3);
     graph_number(&g);
-    TEST_CHECK(analyzed_flops(&g) >= big * big * big / 3.01);
+    bytes = icf_sparse_pattern_bytes(g.cliques, g.edges);
+    memory = memory_new(bytes, 0xFF);
+    memset(&s, 0, sizeof s);
+    result = analyze(&s, memory, bytes, &g);
+    TEST_CHECK(result == ICF_RESULT_OK || result == ICF_RESULT_OVERFLOW);
+    if (result == ICF_RESULT_OK) TEST_CHECK(s.flops > 1.74e9 * 1.74e9 * 1.74e9 / 3.01);
+    TEST_CHECK(memory_is(memory + bytes, UNTOUCHED, CANARY));
+    free(memory);
     graph_free(&g);
-
-    for (k = 0; k < 2; k++) {
-        double flops, reference;
-        g = graph_of(k ? CLIQUE : THICK, k ? 60 : 300);
-        for (i = 0; i < g.cliques; i++) g.sizes[i] = 1 << 16;
-        graph_number(&g);
-        flops = analyzed_flops(&g);
-        reference = reference_flops(&g);
-        TEST_CHECK_(flops <= 1.5 * reference && flops >= 0.5 * reference,
-                    "graph %d: %g flops for %g", (int)k, flops, reference);
-        graph_free(&g);
-    }
 }
 
 // ------------------------------------------------------------------------------------------------
