@@ -1,7 +1,8 @@
 /* icf.h - 0.1.0 - contact that is solved, not fudged
 
    One C99 file, no dependency beyond libc. It will grow into a whole library of rigid contact; what
-   is in it today is its ground floor, and this manual describes that and nothing else.
+   is in it today is its ground floor, small math and the linear solver that contact needs, and this
+   manual describes that and nothing else.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of this file.
 
    DO THIS
@@ -21,12 +22,19 @@
 
        int main(void)
        {
-           icf_quat q = icf_quat_identity();                 // a frame that turns about z,
-           icf_vec3 w = icf_vec3_make(0, 0, 1.5707963);      // a quarter turn a second
-           int i;
-           for (i = 0; i < 60; i++) q = icf_quat_integrate(q, w, 1.0 / 60);
-           icf_vec3 x = icf_quat_rotate(q, icf_vec3_make(1, 0, 0));
-           printf("x axis after one second: %.6f %.6f %.6f\n", x.x, x.y, x.z);
+           // four blocks of three unknowns in a row: 10 I on the diagonal, -I between neighbours
+           int32_t sizes[4] = {3, 3, 3, 3}, pairs[6] = {0, 1, 1, 2, 2, 3}, i;
+           icf_real own[9] = {10, 0, 0, 0, 10, 0, 0, 0, 10}, coupling[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+           icf_real x[12] = {1}; // the right-hand side, and then the solution
+           icf_sparse s = {0};
+
+           icf_sparse_create(&s, ICF_SPARSE_FULL, 4, sizes, 3, pairs);
+           icf_sparse_begin(&s);
+           for (i = 0; i < 4; i++) icf_sparse_add_diagonal(&s, i, own, 3);
+           for (i = 0; i < 3; i++) icf_sparse_add_edge(&s, i, coupling, 3);
+           if (icf_sparse_factor(&s, NULL) == ICF_RESULT_OK) icf_sparse_solve(&s, x, 1, 12);
+           printf("%.6f %.6f %.6f %.6f\n", x[0], x[3], x[6], x[9]);
+           icf_sparse_destroy(&s);
            return 0;
        }
 
@@ -85,18 +93,57 @@
    function whose name ends in _create. It has no graphics and no collision detection; the second file,
    icf_geometry.h, is where the latter will live.
 
+   STEP BY STEP: A DENSE SYSTEM
+
+       icf_dense_factor(n, a, ld, &pivot)       a becomes its factor, in place; nothing is allocated
+       icf_dense_solve(n, a, ld, x, 1, n)       x becomes the solution, in place
+
+   STEP BY STEP: A SPARSE SYSTEM
+
+   The matrix is made of blocks: one on the diagonal for each clique (a body, a robot, a vertex: any number
+   of unknowns), and one off it for each edge between two cliques.
+
+       icf_sparse_create(&s, mode, ...)         takes in the pattern, and memory
+       icf_sparse_begin(&s)                     all blocks are zero
+       icf_sparse_add_diagonal(&s, i, ...)      once or more for each clique,
+       icf_sparse_add_edge(&s, e, ...)          and for each edge
+       icf_sparse_factor(&s, &pivot)
+       icf_sparse_solve(&s, x, 1, n)            as often as you like
+       icf_sparse_begin(&s) ...                 other numbers, the same pattern
+       icf_sparse_destroy(&s)
+
+   With memory of your own, instead of _create: icf_sparse_analyze takes the pattern and
+   icf_sparse_pattern_bytes of memory; icf_sparse_bytes then says what the factor takes, and
+   icf_sparse_bind gives it that. Call icf_sparse_analyze with every new pattern; it notices when it is the
+   old one. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the same object as
+   ICF_SPARSE_ITERATIVE, which takes memory in proportion to the blocks, and go on with the same calls.
+
+   ICF_SPARSE_PARTIAL is for matrices that change in few places. icf_sparse_begin_partial names the cliques
+   whose blocks changed; then only blocks that icf_sparse_wants_diagonal and icf_sparse_wants_edge ask for
+   need to be added, and only a part of the factor is made again, with the bits of a whole one.
+
    TOPICS
 
    Units and frames. SI units throughout. Frames are right handed. A quaternion is (x, y, z, w) with w
    the scalar; it and the transforms map from the body to the world: p_world = q p_body + p.
 
    Errors. Whatever can fail returns an icf_result; 0 is success and errors are negative. A call that
-   fails leaves its outputs as they were. icf_result_string gives the name of a result.
+   refuses its arguments leaves everything as it was. icf_result_string gives the name of a result.
 
    Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
    fused multiply-adds is switched off inside this file, and only there, so that no compiler flag
    changes a bit but -ffast-math, clang's -ffp-contract=fast, and those that choose x87 arithmetic (32-bit
    x86 without -msse2 -mfpmath=sse).
+
+   Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
+   it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
+   given. What a block must have is computed, not guessed: a byte less is refused.
+
+   Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 where the machine
+   has it. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a
+   sum that is split in the same way everywhere. Keep the name of this file: it includes itself.
+
+   Sizes. At most 536 million unknowns, 46000 of them in one front, and 850 million edges.
 
    Double or float. Stiff contact needs double. Choose float where double is done in software, as on
    most microcontrollers.
@@ -204,6 +251,8 @@ typedef double icf_real;
 #define icf_sparse_bind icf_sparse_bind_float
 #define icf_sparse_bytes icf_sparse_bytes_float
 #define icf_sparse_bytes_most icf_sparse_bytes_most_float
+#define icf_sparse_create icf_sparse_create_float
+#define icf_sparse_destroy icf_sparse_destroy_float
 #define icf_sparse_factor icf_sparse_factor_float
 #define icf_sparse_pattern_bytes icf_sparse_pattern_bytes_float
 #define icf_sparse_solve icf_sparse_solve_float
@@ -587,7 +636,7 @@ typedef struct icf_sparse {
 
     /* private */
     void *pattern, *factor;
-    int32_t cookie, mode, state;
+    int32_t cookie, mode, state, owner;
     icfi_sparse_at at;
     int32_t rows_most;
 } icf_sparse;
@@ -618,6 +667,14 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 /* Gives s the memory for its factor. Errors: BAD_ARGUMENT (nothing analysed), TOO_SMALL,
    MISALIGNED. */
 ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes);
+
+#ifndef ICF_NO_MALLOC
+/* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back. Errors: those of both,
+   NO_MEMORY; s is zeroed then. */
+ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_t cliques,
+                                     const int32_t* sizes, int32_t edges, const int32_t* pairs);
+ICF_API void icf_sparse_destroy(icf_sparse* s);
+#endif
 
 /* Starts a matrix: all blocks are zero. */
 ICF_API icf_result icf_sparse_begin(icf_sparse* s);
@@ -3320,6 +3377,45 @@ ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* me
     icfi_place_blocks(s);
     return ICF_RESULT_OK;
 }
+
+#ifndef ICF_NO_MALLOC
+ICF_API void icf_sparse_destroy(icf_sparse* s)
+{
+    if (!s) return;
+    if (s->owner) {
+        ICF_FREE(s->pattern);
+        ICF_FREE(s->factor);
+    }
+    ICFI_MEMSET(s, 0, sizeof *s);
+}
+
+ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_t cliques,
+                                     const int32_t* sizes, int32_t edges, const int32_t* pairs)
+{
+    icf_result result;
+    size_t bytes = icf_sparse_pattern_bytes(cliques, edges);
+    void *pattern, *factor;
+    if (!s || !icfi_good_mode(mode) || cliques < 0 || edges < 0) return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(s, 0, sizeof *s);
+    if (!bytes) return ICF_RESULT_OVERFLOW;
+    pattern = ICF_MALLOC(bytes);
+    if (!pattern) return ICF_RESULT_NO_MEMORY;
+    result = icf_sparse_analyze(s, pattern, bytes, cliques, sizes, edges, pairs);
+    bytes = result == ICF_RESULT_OK ? icf_sparse_bytes(s, mode) : 0;
+    if (result == ICF_RESULT_OK && !bytes) result = ICF_RESULT_OVERFLOW;
+    factor = bytes ? ICF_MALLOC(bytes) : NULL;
+    if (result == ICF_RESULT_OK && !factor) result = ICF_RESULT_NO_MEMORY;
+    if (result == ICF_RESULT_OK) result = icf_sparse_bind(s, mode, factor, bytes);
+    if (result == ICF_RESULT_OK) {
+        s->owner = 1;
+    } else {
+        ICFI_MEMSET(s, 0, sizeof *s);
+        if (factor) ICF_FREE(factor);
+        ICF_FREE(pattern);
+    }
+    return result;
+}
+#endif
 
 ICF_API icf_result icf_sparse_begin(icf_sparse* s)
 {
