@@ -804,9 +804,6 @@ typedef icf_real icfi_wide_vector
 #define ICFI_DUP_MOST 1
 #endif
 
-/* Lanes of the vectors that every machine of the target has */
-#define ICFI_BASE_LANES ICFI_DUP_MOST
-
 /* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the
    numbers that a strip of the right-hand factor takes */
 #define ICFI_STRIP 96
@@ -924,6 +921,17 @@ ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_
     arena->used = at + bytes;
     if (arena->peak < arena->used) arena->peak = arena->used;
     return at;
+}
+
+/* Sums and products of sizes that stay at the most a size_t holds; taking so much is an overflow. */
+static size_t icfi_plus(size_t a, size_t b)
+{
+    return a > (size_t)-1 - b ? (size_t)-1 : a + b;
+}
+
+static size_t icfi_times(size_t a, size_t b)
+{
+    return b && a > (size_t)-1 / b ? (size_t)-1 : a * b;
 }
 
 /* Gives back what was taken since `used` was `mark`. */
@@ -1084,14 +1092,27 @@ static int icfi_good_pivot(icf_real d)
     return d >= ICFI_REAL_MIN && d <= ICFI_REAL_MAX;
 }
 
-/* The first pivot, of t, that is not good, or -1. */
-static int32_t icfi_first_bad(int32_t t, const icf_real* d)
+/* The first pivot, of t, that is not good, or -1. A pivot that is a NaN makes one of all that follow, so
+   that the last one shows it; the comparisons keep a NaN that they meet last. */
+ICFI_FORCE_INLINE int32_t icfi_first_bad(int32_t t, const icf_real* d)
 {
-    int32_t i;
-    for (i = 0; i < t; i++) {
-        if (!icfi_good_pivot(d[i])) return i;
+    icf_real least = d[0], most = d[0];
+    int32_t i = 0;
+    least = least < d[1] ? least : d[1];
+    most = most > d[1] ? most : d[1];
+    least = least < d[2] ? least : d[2];
+    most = most > d[2] ? most : d[2];
+    if (t == 6) {
+        least = least < d[3] ? least : d[3];
+        most = most > d[3] ? most : d[3];
+        least = least < d[4] ? least : d[4];
+        most = most > d[4] ? most : d[4];
+        least = least < d[5] ? least : d[5];
+        most = most > d[5] ? most : d[5];
     }
-    return -1;
+    if (least >= ICFI_REAL_MIN && most <= ICFI_REAL_MAX) return -1;
+    while (i < t - 1 && icfi_good_pivot(d[i])) i++;
+    return i;
 }
 
 /* L (by rows, without its diagonal) and 1/d of a 6 x 6 block, unrolled; with `store` the block
@@ -2667,7 +2688,7 @@ static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, i
     int32_t *trial = ICFI_AT(int32_t, memory, t->order),
             *stage = ICFI_AT(int32_t, memory, t->list_start);
     int32_t i, way, least = INT32_MAX, most = 0, last = 0;
-    double best = 0, graph = (double)n + near_start[n] / 2;
+    double best = 0, graph = (double)n + (double)near_start[n] / 2;
     icfi_order o;
     o.n = n;
     o.list = ICFI_AT(int32_t, memory, t->list);
@@ -2917,14 +2938,15 @@ static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t*
     for (pass = 0; pass < 2; pass++) {
         size_t base = pass ? most[0] : 0;
         for (f = 0; f < s->fronts; f++) {
-            size_t size = (size_t)icfi_pad(rows[f]) * (size_t)rows[f];
+            size_t size = icfi_times((size_t)icfi_pad(rows[f]), (size_t)rows[f]);
             int d = mode == ICF_SPARSE_PARTIAL ? 0 : depth[f];
             if (pass == 0) {
                 if (panel_at) panel_at[f] = *panels;
-                *panels += (size_t)icfi_pad(cols[f] + rows[f]) * (size_t)cols[f];
+                *panels = icfi_plus(
+                    *panels, icfi_times((size_t)icfi_pad(cols[f] + rows[f]), (size_t)cols[f]));
             }
             if (pass && update_at) update_at[f] = used[d] + (d ? base : 0);
-            used[d] += size;
+            used[d] = icfi_plus(used[d], size);
             if (most[d] < used[d]) most[d] = used[d];
             if (mode == ICF_SPARSE_PARTIAL) continue;
             for (c = child[f]; c >= 0; c = sibling[c]) {
@@ -2933,7 +2955,7 @@ static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t*
         }
         used[0] = used[1] = 0;
     }
-    *updates = most[0] + most[1];
+    *updates = icfi_plus(most[0], most[1]);
 }
 
 static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena,
@@ -2957,8 +2979,8 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
     at->work = icfi_arena_take(arena, (size_t)icfi_pad(s->rows_most), r);
     icfi_place_fronts(s, mode, NULL, NULL, ICFI_INTS(s, scratch), &at->panel_reals, &updates);
     /* the kernels read up to one vector beyond a panel or an update matrix */
-    at->panels = icfi_arena_take(arena, at->panel_reals + (size_t)ICFI_PAD, r);
-    at->updates = icfi_arena_take(arena, updates + (size_t)ICFI_PAD, r);
+    at->panels = icfi_arena_take(arena, icfi_plus(at->panel_reals, (size_t)ICFI_PAD), r);
+    at->updates = icfi_arena_take(arena, icfi_plus(updates, (size_t)ICFI_PAD), r);
 }
 
 #endif
@@ -2969,6 +2991,12 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
 /* to += from, n numbers */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* from, icf_real* to)
 {
+    if (n == 6 && ICFI_LANES == 2) { /* the most frequent case, without a loop */
+        ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
+        ICFI_STORE(to + 2, ICFI_ADD(ICFI_LOAD(to + 2), ICFI_LOAD(from + 2)));
+        ICFI_STORE(to + 4, ICFI_ADD(ICFI_LOAD(to + 4), ICFI_LOAD(from + 4)));
+        return;
+    }
     for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
         ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
     }
@@ -3159,11 +3187,13 @@ static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at
                   *size = ICFI_INTS(s, size);
     size_t diagonal = 0, reals, r = sizeof(icf_real);
     int32_t i, k;
-    for (i = 0; i < s->cliques; i++) diagonal += (size_t)size[i] * (size_t)size[i];
+    for (i = 0; i < s->cliques; i++)
+        diagonal = icfi_plus(diagonal, icfi_times((size_t)size[i], (size_t)size[i]));
     reals = diagonal;
     for (i = 0; i < s->cliques; i++) {
         for (k = near_start[i]; k < near_start[i + 1]; k++) {
-            if (near[k] > i) reals += (size_t)size[i] * (size_t)size[near[k]];
+            if (near[k] < i) continue;
+            reals = icfi_plus(reals, icfi_times((size_t)size[i], (size_t)size[near[k]]));
         }
     }
     at->block_at = icfi_arena_take(arena, (size_t)near_start[s->cliques], sizeof(size_t));
@@ -3505,11 +3535,8 @@ ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const 
     if (n && (!block || ld < n)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_sparse_wants(s, place)) return ICF_RESULT_OK;
     to = ICFI_FACTOR_REALS(s, panels) + place->at;
-    /* whole vectors where they can be: what stands above a diagonal is scratch */
-    for (j = 0; j < n; j++, block += ld, to += place->ld) {
-        int32_t from = j - j % ICFI_BASE_LANES;
-        icfi_add_base(n - from, block + from, to + from);
-    }
+    /* the whole square: what stands above a diagonal is scratch */
+    for (j = 0; j < n; j++, block += ld, to += place->ld) icfi_add_base(n, block, to);
     return ICF_RESULT_OK;
 }
 
@@ -3613,33 +3640,32 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode)
 {
-    /* Fronts, rows and columns are at most those of the dense matrix; the rows of disjoint
-       subtrees are the ends of different edges, so that those of all update matrices alive at
-       once are at most `edges` cliques. */
+    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are those of
+       cliques that an edge leaves its subtree for; a front that has rows has such an edge, so that there
+       are at most `edges` of them. */
     icfi_arena arena = icfi_arena_measure();
-    size_t c = (size_t)cliques, e = (size_t)edges, n, pad = 32 / sizeof(icf_real), rows, total;
-    size_t big = (size_t)largest * (size_t)largest, r = sizeof(icf_real);
+    size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
+    size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);
+    size_t pad = 32 / sizeof(icf_real);
     if (cliques < 0 || edges < 0 || largest < 0 || !icfi_good_mode(mode)) return 0;
-    if (largest && c > (size_t)INT32_MAX / (size_t)largest) return 0;
-    n = c * (size_t)largest;
     if (mode == ICF_SPARSE_ITERATIVE) {
-        (void)icfi_arena_take(&arena, 2 * e, sizeof(size_t));
+        (void)icfi_arena_take(&arena, icfi_times(2, e), sizeof(size_t));
         (void)icfi_arena_take(&arena, 1, sizeof(int32_t));
-        (void)icfi_arena_take(&arena, c + e, big * r);
-        (void)icfi_arena_take(&arena, c, big * r);
+        (void)icfi_arena_take(&arena, icfi_times(icfi_plus(c, e), icfi_times(m, m)), r);
+        (void)icfi_arena_take(&arena, icfi_times(c, icfi_times(m, m)), r);
         (void)icfi_arena_take(&arena, n, 5 * r);
         return arena.result == ICF_RESULT_OK ? arena.peak : 0;
     }
-    rows = e < c ? e * (size_t)largest : n;
-    total = (e < c ? e : c) * (mode == ICF_SPARSE_PARTIAL ? 1 : 2); /* one for all, or two stacks */
-    (void)icfi_arena_take(&arena, 4 * c + 1, sizeof(int32_t));
-    (void)icfi_arena_take(&arena, c, 4 * c * sizeof(int32_t));
-    (void)icfi_arena_take(&arena, 2 * c, sizeof(size_t));
+    if (mode == ICF_SPARSE_FULL) few = icfi_times(few, 2); /* two stacks */
+    (void)icfi_arena_take(&arena, icfi_plus(icfi_times(4, c), 1), sizeof(int32_t));
+    (void)icfi_arena_take(&arena, icfi_times(c, c), 4 * sizeof(int32_t));
+    (void)icfi_arena_take(&arena, icfi_times(2, c), sizeof(size_t));
     (void)icfi_arena_take(&arena, ICFI_SMALL, r);
-    (void)icfi_arena_take(&arena, n + pad, r);
-    (void)icfi_arena_take(&arena, n, (n + pad) * r);
-    (void)icfi_arena_take(&arena, total * (rows + pad), rows * r);
-    (void)icfi_arena_take(&arena, 16, ICFI_GRANULE);
+    (void)icfi_arena_take(&arena, icfi_plus(n, pad), r);
+    (void)icfi_arena_take(&arena, icfi_plus(icfi_times(n, icfi_plus(n, pad)), pad), r);
+    (void)icfi_arena_take(
+        &arena, icfi_plus(icfi_times(few, icfi_times(rows, icfi_plus(rows, pad))), pad), r);
+    (void)icfi_arena_take(&arena, 16, ICFI_GRANULE); /* rounding */
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
 

@@ -2044,30 +2044,33 @@ static void test_order_of_calls(void)
 /* Counts and sizes beyond every memory: named, or a size that no memory has, and no crash. */
 static void test_overflow(void)
 {
-    static const int32_t counts[] = {0, 1, 1000, 1 << 20, 1 << 28, INT32_MAX - 1, INT32_MAX};
+    enum { COUNTS = 8 };
+    static const int32_t counts[COUNTS] = {0,       1,       1000,          1 << 20,
+                                           1 << 28, 3 << 29, INT32_MAX - 1, INT32_MAX};
     icf_sparse s;
     int32_t sizes[4], pairs[6] = {0, 1, 1, 2, 2, 3};
     size_t bytes = icf_sparse_pattern_bytes(4, 3), need;
     unsigned char* memory = memory_new(bytes, 0xFF);
     int a, b, c;
     /* 0 when the size does not fit; else at least what the lists alone take */
-    for (a = 0; a < 7; a++) {
-        for (b = 0; b < 7; b++) {
+    for (a = 0; a < COUNTS; a++) {
+        for (b = 0; b < COUNTS; b++) {
             double least = 4.0 * counts[a] + 8.0 * counts[b];
             if (counts[a] < 2 && counts[b] > 0) continue; /* there are no such graphs */
             need = icf_sparse_pattern_bytes(counts[a], counts[b]);
             TEST_CHECK_(need == 0 ? least >= 4e8 || least == 0 : (double)need >= least,
                         "%d cliques, %d edges: %g", (int)counts[a], (int)counts[b], (double)need);
-            for (c = 0; c < 7 * MODES; c++) {
-                icf_sparse_mode mode = modes[c / 7];
-                double n = counts[c % 7], all = n * counts[a], most = all * all;
+            for (c = 0; c < COUNTS * MODES; c++) {
+                icf_sparse_mode mode = modes[c / COUNTS];
+                double n = counts[c % COUNTS], all = n * counts[a];
+                double most = all * all * (mode == ICF_SPARSE_PARTIAL ? counts[a] : 1);
                 most += 1.0 * counts[a] * counts[a] + 1.0 * counts[b] * counts[b];
-                need = icf_sparse_bytes_most(counts[a], counts[b], counts[c % 7], mode);
+                need = icf_sparse_bytes_most(counts[a], counts[b], counts[c % COUNTS], mode);
                 least = all * (double)sizeof(icf_real);
                 if (counts[a] == 1) least *= (n + 1) / 2;
                 TEST_CHECK_(need == 0 ? most >= 4e8 || all == 0 : (double)need >= least,
                             "%d cliques up to %d, %d edges, mode %d: %g", (int)counts[a],
-                            (int)counts[c % 7], (int)counts[b], (int)mode, (double)need);
+                            (int)counts[c % COUNTS], (int)counts[b], (int)mode, (double)need);
             }
         }
     }
