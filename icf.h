@@ -1,4 +1,4 @@
-/* icf.h - 0.1.0 - contact that is solved, not fudged
+/* icf.h - 0.1.0 - irrotational contact fields: contact that is solved, not fudged
 
    One C99 file, no dependency beyond libc. It will grow into a whole library of rigid contact; what
    is in it today is its ground floor, small math and the linear solver that contact needs, and this
@@ -12,7 +12,7 @@
 
    in exactly one C or C++ file of your program, and a plain `#include "icf.h"` in every other file
    that uses the library. Link with -lm. If your build system would rather have a source file, those
-   two lines are the whole of it: call it icf.c.
+   two lines are the whole of it: call it icf.c. Keep the name of this file: it includes itself.
 
    A complete program; build it with  cc main.c -lm :
 
@@ -69,8 +69,9 @@
        ICF_IMPLEMENTATION    one file        emits the code
        ICF_FLOAT             everywhere      icf_real is float instead of double. Mixing the two in one
                                              program does not link: every function has another name
-       ICF_STATIC            everywhere      all functions are static: a private copy in each file that
-                                             has ICF_IMPLEMENTATION
+       ICF_STATIC            everywhere      all functions are static: each file that calls them needs
+                                             ICF_IMPLEMENTATION, and has a copy of its own; copies in
+                                             double and in float can live in one program
        ICF_API               everywhere      what stands before each declaration, for DLLs and the like;
                                              default: extern
        ICF_ASSERT(x)         implementation  checks of the caller's and our own mistakes; default: nothing
@@ -95,8 +96,11 @@
 
    STEP BY STEP: A DENSE SYSTEM
 
-       icf_dense_factor(n, a, ld, &pivot)       a becomes its factor, in place; nothing is allocated
-       icf_dense_solve(n, a, ld, x, 1, n)       x becomes the solution, in place
+       icf_real a[4] = {4, 1, 1, 3}, x[2] = {1, 2};      // by columns; only the lower triangle is read
+       int32_t pivot;
+       if (icf_dense_factor(2, a, 2, &pivot) == ICF_RESULT_OK) icf_dense_solve(2, a, 2, x, 1, 2);
+
+   The factor replaces a, the solution x; nothing is allocated.
 
    STEP BY STEP: A SPARSE SYSTEM
 
@@ -115,7 +119,8 @@
    With memory of your own, instead of _create: icf_sparse_analyze takes the pattern and
    icf_sparse_pattern_bytes of memory; icf_sparse_bytes then says what the factor takes, and
    icf_sparse_bind gives it that. Call icf_sparse_analyze with every new pattern; it notices when it is the
-   old one. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the same object as
+   old one, in the same memory. If it was not, s.bound is 0: ask icf_sparse_bytes and bind again, in the same
+   memory if that is enough. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the same object as
    ICF_SPARSE_ITERATIVE, which takes memory in proportion to the blocks, and go on with the same calls.
 
    ICF_SPARSE_PARTIAL is for matrices that change in few places. icf_sparse_begin_partial names the cliques
@@ -127,21 +132,26 @@
    Units and frames. SI units throughout. Frames are right handed. A quaternion is (x, y, z, w) with w
    the scalar; it and the transforms map from the body to the world: p_world = q p_body + p.
 
+   NaN. A NaN or an infinity in a matrix ends as ICF_RESULT_NOT_SPD; one in a right-hand side goes
+   through to the solution. Conjugate gradients answer ICF_RESULT_NOT_FINITE.
+
    Errors. Whatever can fail returns an icf_result; 0 is success and errors are negative. A call that
    refuses its arguments leaves everything as it was. icf_result_string gives the name of a result.
 
    Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
-   fused multiply-adds is switched off inside this file, and only there, so that no compiler flag
+   fused multiply-adds is switched off inside the implementation, and only there, so that no compiler flag
    changes a bit but -ffast-math, clang's -ffp-contract=fast, and those that choose x87 arithmetic (32-bit
-   x86 without -msse2 -mfpmath=sse).
+   x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
+   inlined into them: for equal bits there too, compile them with -ffp-contract=off.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
-   given. What a block must have is computed, not guessed: a byte less is refused.
+   given. What a block must have is computed, not guessed: a byte less is refused. It depends on the
+   options, so ask the function rather than writing the number down.
 
    Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 where the machine
    has it. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a
-   sum that is split in the same way everywhere. Keep the name of this file: it includes itself.
+   sum that is split in the same way everywhere.
 
    Sizes. At most 536 million unknowns, 46000 of them in one front, and 850 million edges.
 
@@ -191,7 +201,11 @@ typedef double icf_real;
 #endif
 #endif
 
-#define ICFI_INLINE ICFI_UNUSED static inline
+#if defined(__GNUC__) || defined(__clang__)
+#define ICFI_INLINE ICFI_UNUSED static inline __attribute__((always_inline))
+#else
+#define ICFI_INLINE static inline
+#endif
 
 #if defined(ICF_SQRT) != defined(ICF_FABS)
 #error "icf.h: define both ICF_SQRT and ICF_FABS, or neither"
@@ -238,6 +252,16 @@ typedef double icf_real;
 #define ICFI_EXACT_END
 #endif
 
+/* The same for the small math, whose functions are inlined always. gcc inlines no function into one that
+   has other options, and so they have none there and follow the rules of where they are. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define ICFI_EXACT_INLINE_BEGIN
+#define ICFI_EXACT_INLINE_END
+#else
+#define ICFI_EXACT_INLINE_BEGIN ICFI_EXACT_BEGIN
+#define ICFI_EXACT_INLINE_END ICFI_EXACT_END
+#endif
+
 /* In float every function has another name, so that a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
 #define icf_dense_factor icf_dense_factor_float
@@ -274,16 +298,16 @@ ICF_API int32_t icf_version(void);
 
 typedef enum icf_result {
     ICF_RESULT_OK = 0,
-    ICF_RESULT_BAD_ARGUMENT = -1, /* a null pointer, a negative count, an index out of range */
-    ICF_RESULT_NOT_FINITE = -2,   /* a NaN or an infinity among the numbers given */
-    ICF_RESULT_NO_MEMORY = -3,    /* ICF_MALLOC answered NULL */
-    ICF_RESULT_TOO_SMALL = -4,    /* the memory given is smaller than the function asks for */
-    ICF_RESULT_MISALIGNED = -5,   /* the memory given is not aligned as malloc aligns */
-    ICF_RESULT_OVERFLOW = -6,     /* a size does not fit its integer type */
-    ICF_RESULT_NOT_SPD = -7,      /* a matrix is not symmetric positive definite */
-    ICF_RESULT_NO_FACTOR = -8,    /* solving before a factorisation that succeeded */
-    ICF_RESULT_NOT_CONVERGED =
-        -9 /* the iterations allowed were not enough; the answer is the best so far */
+    ICF_RESULT_BAD_ARGUMENT = -1,  /* a null pointer, a negative count, an index out of range */
+    ICF_RESULT_NOT_FINITE = -2,    /* a NaN or an infinity among the numbers given */
+    ICF_RESULT_NO_MEMORY = -3,     /* ICF_MALLOC answered NULL */
+    ICF_RESULT_TOO_SMALL = -4,     /* the memory given is smaller than the function asks for */
+    ICF_RESULT_MISALIGNED = -5,    /* the memory given is not aligned to 8 bytes */
+    ICF_RESULT_OVERFLOW = -6,      /* a size does not fit its integer type */
+    ICF_RESULT_NOT_SPD = -7,       /* a matrix is not symmetric positive definite */
+    ICF_RESULT_NO_FACTOR = -8,     /* solving before a factorisation that succeeded */
+    ICF_RESULT_NOT_CONVERGED = -9, /* not enough iterations; the best answer so far is left */
+    ICF_RESULT_BAD_STATE = -10     /* a call out of order, before the one that it needs */
 } icf_result;
 
 /* The name of a result, such as "too small"; never NULL. */
@@ -313,7 +337,7 @@ typedef struct icf_transform {
     icf_vec3 p;
 } icf_transform;
 
-ICFI_EXACT_BEGIN
+ICFI_EXACT_INLINE_BEGIN
 
 ICFI_INLINE icf_vec3 icf_vec3_make(icf_real x, icf_real y, icf_real z)
 {
@@ -578,7 +602,7 @@ ICFI_INLINE icf_transform icf_transform_inverse(icf_transform t)
                               icf_vec3_neg(icf_quat_rotate_inverse(t.q, t.p)));
 }
 
-ICFI_EXACT_END
+ICFI_EXACT_INLINE_END
 
 // ------------------------------------------------------------------------------------------------
 // Dense Cholesky: symmetric positive definite systems of the size of a body or a robot
@@ -624,13 +648,12 @@ typedef struct icf_sparse {
     int32_t unknowns;       /* rows and columns of the matrix */
     int32_t fronts;         /* dense pieces the factorisation is made of */
     int32_t components;     /* parts that nothing connects */
+    int32_t bound;          /* 1 from icf_sparse_bind until a new pattern is analysed */
     double flops; /* additions and multiplications of the ordering, without those that fronts add */
 
-    /* ICF_SPARSE_ITERATIVE only. The caller may change the first two after icf_sparse_bind */
-    icf_real
-        tolerance; /* stop at |b - A x| <= tolerance |b|; default 100 times the rounding error */
-    int32_t
-        budget; /* iterations that a solve may take; default: twice the unknowns, at least 100 */
+    /* ICF_SPARSE_ITERATIVE only; the caller may change the first two after icf_sparse_bind */
+    icf_real tolerance; /* stop at |b - A x| <= tolerance |b|; default 100 rounding errors */
+    int32_t budget;     /* iterations a solve may take; default 2 unknowns, at least 100 */
     int32_t iterations; /* what the last solve took, all its right-hand sides together */
     icf_real residual;  /* |b - A x| / |b| of the last solve, the worst of its right-hand sides */
 
@@ -644,13 +667,15 @@ typedef struct icf_sparse {
 /* How many bytes icf_sparse_analyze needs, exactly; 0 if that is more than size_t holds. */
 ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges);
 
-/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1;
-   edge e couples the cliques pairs[2 e] and pairs[2 e + 1]. Edges come in any order, also more
-   than once. All that follows depends on the set of edges, not on their order. `s` is either
-   zeroed or was analysed before: when it holds the same pattern already, that is noticed,
-   nothing is computed again and the factor stays as it is. The arrays are not needed afterwards;
-   `memory` is, for as long as s is used. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED, OVERFLOW;
-   s and memory are then as before. */
+/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1; edge e
+   couples the cliques pairs[2 e] and pairs[2 e + 1], which differ. Edges come in any order, either way
+   round, also more than once; all that follows depends on the set of edges alone. The arrays are not
+   needed afterwards; `memory` is, for as long as s is used. s is either zeroed or was analysed before.
+   When it holds the same pattern already, in the same memory, that is noticed, nothing is computed
+   again and the factor stays as it is; the edges have the numbers and directions of the new list.
+   Otherwise s->bound is 0 afterwards. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED, OVERFLOW, BAD_STATE
+   (s was created); s and memory are then as before, but for an OVERFLOW that only the ordering shows, a
+   front of more than 46000 rows: s then holds nothing. */
 ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
                                       const int32_t* sizes, int32_t edges, const int32_t* pairs);
 
@@ -669,8 +694,9 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes);
 
 #ifndef ICF_NO_MALLOC
-/* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back. Errors: those of both,
-   NO_MEMORY; s is zeroed then. */
+/* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back: s needs no
+   preparation, but one that was created has to be destroyed first. Errors: those of both, NO_MEMORY; s is
+   zeroed then. */
 ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_t cliques,
                                      const int32_t* sizes, int32_t edges, const int32_t* pairs);
 ICF_API void icf_sparse_destroy(icf_sparse* s);
@@ -849,6 +875,7 @@ ICF_API const char* icf_result_string(icf_result result)
     case ICF_RESULT_NOT_SPD: return "not positive definite";
     case ICF_RESULT_NO_FACTOR: return "no factor";
     case ICF_RESULT_NOT_CONVERGED: return "not converged";
+    case ICF_RESULT_BAD_STATE: return "bad state";
     }
     return "unknown result";
 }
@@ -923,7 +950,8 @@ ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_
     return at;
 }
 
-/* Sums and products of sizes that stay at the most a size_t holds; taking so much is an overflow. */
+/* Sums and products of sizes that stay at the most a size_t holds; taking so much is an
+   overflow. */
 static size_t icfi_plus(size_t a, size_t b)
 {
     return a > (size_t)-1 - b ? (size_t)-1 : a + b;
@@ -1092,8 +1120,8 @@ static int icfi_good_pivot(icf_real d)
     return d >= ICFI_REAL_MIN && d <= ICFI_REAL_MAX;
 }
 
-/* The first pivot, of t, that is not good, or -1. A pivot that is a NaN makes one of all that follow, so
-   that the last one shows it; the comparisons keep a NaN that they meet last. */
+/* The first pivot, of t, that is not good, or -1. A pivot that is a NaN makes one of all that
+   follow, so that the last one shows it; the comparisons keep a NaN that they meet last. */
 ICFI_FORCE_INLINE int32_t icfi_first_bad(int32_t t, const icf_real* d)
 {
     icf_real least = d[0], most = d[0];
@@ -1884,7 +1912,8 @@ static uint64_t icfi_order_list(int32_t n, int32_t m)
 static int icfi_heap_before(const icfi_order* o, int32_t a, int32_t b)
 {
     if (o->stage && o->stage[a] != o->stage[b]) return o->stage[a] < o->stage[b];
-    return o->score[a] < o->score[b] || (o->score[a] == o->score[b] && a < b);
+    if (o->score[a] != o->score[b]) return o->score[a] < o->score[b];
+    return a < b;
 }
 
 static void icfi_heap_up(icfi_order* o, int32_t k)
@@ -2752,8 +2781,10 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     unsigned char* base = (unsigned char*)memory;
     double flops;
 
-    if (!s || n < 0 || edges < 0 || (n && !sizes) || (edges && !pairs))
+    if (!s || n < 0 || edges < 0 || (n && !sizes) || (edges && !pairs)) {
         return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (s->cookie == ICFI_SPARSE_COOKIE && s->owner) return ICF_RESULT_BAD_STATE;
     ICFI_MEMSET(&at, 0, sizeof at);
     icfi_sparse_layout_pattern(&at, &arena, n, edges);
     icfi_sparse_layout_analysis(&t, &arena, n, edges);
@@ -3359,6 +3390,11 @@ static int icfi_sparse_is(const icf_sparse* s, int32_t state)
     return s && s->cookie == ICFI_SPARSE_COOKIE && s->state >= state;
 }
 
+static int icfi_sparse_assembling(const icf_sparse* s)
+{
+    return icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) && s->state == ICFI_SPARSE_ASSEMBLING;
+}
+
 static icfi_arena icfi_sparse_measure(const icf_sparse* s, icf_sparse_mode mode, icfi_sparse_at* at,
                                       icfi_arena arena)
 {
@@ -3388,8 +3424,8 @@ ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* me
 {
     icfi_sparse_at at;
     icfi_arena arena = icfi_arena_over(memory, bytes);
-    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || !icfi_good_mode(mode))
-        return ICF_RESULT_BAD_ARGUMENT;
+    if (!s || !icfi_good_mode(mode)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || s->owner) return ICF_RESULT_BAD_STATE;
     at = s->at;
     arena = icfi_sparse_measure(s, mode, &at, arena);
     if (arena.result != ICF_RESULT_OK) return arena.result;
@@ -3397,6 +3433,7 @@ ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* me
     s->mode = (int32_t)mode;
     s->factor = memory;
     s->state = ICFI_SPARSE_BOUND;
+    s->bound = 1;
     if (mode != ICF_SPARSE_ITERATIVE) {
         size_t panels, updates;
         icfi_list_rows(s);
@@ -3450,7 +3487,8 @@ ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_
 ICF_API icf_result icf_sparse_begin(icf_sparse* s)
 {
     int32_t f;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!s) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_STATE;
     ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels), 0, s->at.panel_reals * sizeof(icf_real));
     for (f = 0; f < (s->mode == ICF_SPARSE_ITERATIVE ? 1 : s->fronts); f++) {
         ICFI_FACTOR_INTS(s, redo)[f] = 1;
@@ -3476,8 +3514,8 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
 {
     const int32_t *near_start, *near, *front, *position;
     int32_t i, k;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND) || count < 0 || (count && !changed))
-        return ICF_RESULT_BAD_ARGUMENT;
+    if (!s || count < 0 || (count && !changed)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_STATE;
     for (i = 0; i < count; i++) {
         if (changed[i] < 0 || changed[i] >= s->cliques) return ICF_RESULT_BAD_ARGUMENT;
     }
@@ -3503,15 +3541,19 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
 static const icfi_place* icfi_sparse_place(const icf_sparse* s, int32_t k, int32_t count,
                                            int32_t first)
 {
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING)
-        return NULL;
-    if (k < 0 || k >= count) return NULL;
+    if (!icfi_sparse_assembling(s) || k < 0 || k >= count) return NULL;
     return ICFI_AT(const icfi_place, s->pattern, s->at.place) + first + k;
 }
 
 static int icfi_sparse_wants(const icf_sparse* s, const icfi_place* place)
 {
     return place && place->front >= 0 && ICFI_FACTOR_INTS(s, redo)[place->front];
+}
+
+/* Why there was no place to add to */
+static icf_result icfi_sparse_refuse(const icf_sparse* s)
+{
+    return !s || icfi_sparse_assembling(s) ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_BAD_STATE;
 }
 
 ICF_API int icf_sparse_wants_diagonal(const icf_sparse* s, int32_t clique)
@@ -3530,7 +3572,7 @@ ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const 
     const icfi_place* place = s ? icfi_sparse_place(s, clique, s->cliques, 0) : NULL;
     int32_t j, n;
     icf_real* to;
-    if (!place) return ICF_RESULT_BAD_ARGUMENT;
+    if (!place) return icfi_sparse_refuse(s);
     n = ICFI_INTS(s, size)[clique];
     if (n && (!block || ld < n)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_sparse_wants(s, place)) return ICF_RESULT_OK;
@@ -3548,7 +3590,7 @@ ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_re
     int32_t i, na, nb;
     ptrdiff_t step;
     icf_real *to, *at;
-    if (!place) return ICF_RESULT_BAD_ARGUMENT;
+    if (!place) return icfi_sparse_refuse(s);
     pair = ICFI_INTS(s, pair) + 2 * (ptrdiff_t)edge;
     na = ICFI_INTS(s, size)[pair[0]];
     nb = ICFI_INTS(s, size)[pair[1]];
@@ -3584,9 +3626,8 @@ static int32_t icfi_unknown_of(const icf_sparse* s, int32_t f, int32_t pivot)
 ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
 {
     int32_t f, at = 0;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_ASSEMBLING) || s->state != ICFI_SPARSE_ASSEMBLING) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
+    if (!s) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_sparse_assembling(s)) return ICF_RESULT_BAD_STATE;
     if (s->mode == ICF_SPARSE_ITERATIVE) {
         const int32_t* size = ICFI_INTS(s, size);
         const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
@@ -3618,11 +3659,10 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 {
     int32_t r;
     icf_result result = ICF_RESULT_OK;
-    if (!icfi_sparse_is(s, ICFI_SPARSE_UNBOUND) || count < 0 || ldx < s->unknowns ||
-        (count && s->unknowns && !x)) {
+    if (!s || count < 0 || ldx < s->unknowns || (count && s->unknowns && !x)) {
         return ICF_RESULT_BAD_ARGUMENT;
     }
-    if (s->state != ICFI_SPARSE_FACTORED) return ICF_RESULT_NO_FACTOR;
+    if (!icfi_sparse_is(s, ICFI_SPARSE_FACTORED)) return ICF_RESULT_NO_FACTOR;
     if (!s->unknowns) return ICF_RESULT_OK;
     if (s->mode != ICF_SPARSE_ITERATIVE) {
         ICFI_WIDEST(icfi_solve_fronts, (s, x, count, ldx));
@@ -3640,9 +3680,9 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode)
 {
-    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are those of
-       cliques that an edge leaves its subtree for; a front that has rows has such an edge, so that there
-       are at most `edges` of them. */
+    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are
+       those of cliques that an edge leaves its subtree for; a front that has rows has such an
+       edge, so that there are at most `edges` of them. */
     icfi_arena arena = icfi_arena_measure();
     size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
     size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);

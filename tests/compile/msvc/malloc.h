@@ -3,7 +3,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-void* _aligned_malloc(size_t n, size_t a); void _aligned_free(void* p);
+void* _aligned_malloc(size_t n, size_t a);
+void _aligned_free(void* p);
 #ifdef __cplusplus
 }
 #endif
