@@ -41,7 +41,7 @@ main: build/$(MAIN_EXAMPLE)
 help:
 	@echo "make              builds and runs the main example, $(MAIN_EXAMPLE)"
 	@echo "make test         builds and runs every test; ends with: N passed, M failed"
-	@echo "make check        test, strict, sanitize, and the checks of contents, symbols, contraction, examples"
+	@echo "make check        test, strict, sanitize, and checks of contents, symbols, contraction, bits, examples"
 	@echo "make strict       both headers under many compilers, languages and warnings"
 	@echo "make sanitize     the tests under AddressSanitizer, UndefinedBehaviorSanitizer, MemorySanitizer"
 	@echo "make tidy         clang-tidy, cppcheck, clang-format"
@@ -62,6 +62,7 @@ check:
 	@sh tests/check_examples.sh $(EXAMPLES)
 	@sh tests/check_symbols.sh
 	@sh tests/check_contraction.sh
+	@sh tests/check_bits.sh
 	@$(MAKE) --no-print-directory strict
 	@$(MAKE) --no-print-directory sanitize
 	@cat build/closing-line

@@ -1706,11 +1706,18 @@ ICFI_FORCE_INLINE int icfi_wide(void)
 #endif
 }
 
-/* Runs f with the widest vectors there are. */
+/* Runs f with the widest vectors there are. Between wide code and other code the upper halves of the
+   registers have to be cleared, which gcc does by itself from -O2 on only. */
 #ifdef ICFI_SIMD_AVX2
 #define ICFI_WIDEST(f, arguments) (icfi_wide() ? f##_wide arguments : f##_base arguments)
+__attribute__((target("avx2"))) static void icfi_clear_upper(void)
+{
+    __builtin_ia32_vzeroupper();
+}
+#define ICFI_WIDEST_END() (icfi_wide() ? icfi_clear_upper() : (void)0)
 #else
 #define ICFI_WIDEST(f, arguments) (f##_base arguments)
+#define ICFI_WIDEST_END() ((void)0)
 #endif
 
 /* The plain loops, for what is smaller than a panel */
@@ -1735,7 +1742,9 @@ static int32_t icfi_dense_panels(int32_t n, icf_real* a, ptrdiff_t ld)
 {
     icf_real small[1728 / sizeof(icf_real)];
     const int32_t room = (int32_t)(sizeof small / sizeof(icf_real));
-    return ICFI_WIDEST(icfi_panel_factor, (n, n, n, a, ld, 0, small, room));
+    int32_t bad = ICFI_WIDEST(icfi_panel_factor, (n, n, n, a, ld, 0, small, room));
+    ICFI_WIDEST_END();
+    return bad;
 }
 
 ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t* pivot)
@@ -1762,10 +1771,11 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
     if (n < 0 || ld < n || ldx < n || count < 0 || (n && count && (!factor || !x)))
         return ICF_RESULT_BAD_ARGUMENT;
     for (r = 0; n && r < count; r++) {
-        icf_real* w = x + r * ldx;
+        icf_real* w = x + (ptrdiff_t)r * ldx;
         ICFI_WIDEST(icfi_forward, (n, n, factor, ld, w));
         ICFI_WIDEST(icfi_backward, (n, n, factor, ld, w));
     }
+    ICFI_WIDEST_END();
     return ICF_RESULT_OK;
 }
 
@@ -3172,7 +3182,7 @@ ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real*
             height = cols[f] + rows[f];
             ld = icfi_pad(height);
             for (r = 0; r < count; r++) {
-                icf_real* b = x + r * ldx;
+                icf_real* b = x + (ptrdiff_t)r * ldx;
                 at = ICFI_K(icfi_gather)(mine, members, start, b, w, 0);
                 if (pass) {
                     (void)ICFI_K(icfi_gather)(below, blocks, start, b, w + at, 0);
@@ -3645,6 +3655,7 @@ ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
         }
     } else {
         f = ICFI_WIDEST(icfi_factor_fronts, (s, &at));
+        ICFI_WIDEST_END();
         if (f >= 0) {
             s->state = ICFI_SPARSE_BOUND;
             if (pivot) *pivot = icfi_unknown_of(s, f, at);
@@ -3666,12 +3677,13 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
     if (!s->unknowns) return ICF_RESULT_OK;
     if (s->mode != ICF_SPARSE_ITERATIVE) {
         ICFI_WIDEST(icfi_solve_fronts, (s, x, count, ldx));
+        ICFI_WIDEST_END();
         return ICF_RESULT_OK;
     }
     s->iterations = 0;
     s->residual = 0;
     for (r = 0; r < count; r++) {
-        icf_result one = icfi_iterate(s, x + r * ldx);
+        icf_result one = icfi_iterate(s, x + (ptrdiff_t)r * ldx);
         if (one != ICF_RESULT_OK) result = one;
     }
     return result;
@@ -3680,13 +3692,14 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode)
 {
-    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are
-       those of cliques that an edge leaves its subtree for; a front that has rows has such an
-       edge, so that there are at most `edges` of them. */
+    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are those of
+       cliques to which an edge leads out of its subtree. So at most `edges` fronts have rows; and in one of
+       the two stacks of ICF_SPARSE_FULL, where no subtree contains another, all rows together are at most
+       those of `edges` cliques. */
     icfi_arena arena = icfi_arena_measure();
     size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
     size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);
-    size_t pad = 32 / sizeof(icf_real);
+    size_t pad = 32 / sizeof(icf_real), most;
     if (cliques < 0 || edges < 0 || largest < 0 || !icfi_good_mode(mode)) return 0;
     if (mode == ICF_SPARSE_ITERATIVE) {
         (void)icfi_arena_take(&arena, icfi_times(2, e), sizeof(size_t));
@@ -3696,15 +3709,18 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
         (void)icfi_arena_take(&arena, n, 5 * r);
         return arena.result == ICF_RESULT_OK ? arena.peak : 0;
     }
-    if (mode == ICF_SPARSE_FULL) few = icfi_times(few, 2); /* two stacks */
+    most = icfi_times(few, icfi_times(rows, icfi_plus(rows, pad)));
+    if (mode == ICF_SPARSE_FULL) {
+        size_t alive = icfi_times(icfi_times(e, m), icfi_plus(rows, pad));
+        most = icfi_times(2, alive < most ? alive : most);
+    }
     (void)icfi_arena_take(&arena, icfi_plus(icfi_times(4, c), 1), sizeof(int32_t));
     (void)icfi_arena_take(&arena, icfi_times(c, c), 4 * sizeof(int32_t));
     (void)icfi_arena_take(&arena, icfi_times(2, c), sizeof(size_t));
     (void)icfi_arena_take(&arena, ICFI_SMALL, r);
     (void)icfi_arena_take(&arena, icfi_plus(n, pad), r);
     (void)icfi_arena_take(&arena, icfi_plus(icfi_times(n, icfi_plus(n, pad)), pad), r);
-    (void)icfi_arena_take(
-        &arena, icfi_plus(icfi_times(few, icfi_times(rows, icfi_plus(rows, pad))), pad), r);
+    (void)icfi_arena_take(&arena, icfi_plus(most, pad), r);
     (void)icfi_arena_take(&arena, 16, ICFI_GRANULE); /* rounding */
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
