@@ -237,8 +237,13 @@ typedef double icf_real;
    it is off as well. Clang overrides it under -ffp-contract=fast, which nothing in a header can
    undo. */
 #if defined(__clang__)
+#if defined(__x86_64__) || defined(__i386__)
+#define ICFI_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("STDC FP_CONTRACT OFF")
+#define ICFI_EXACT_END _Pragma("float_control(pop)")
+#else /* where there is no such stack, the end is what the command line says */
 #define ICFI_EXACT_BEGIN _Pragma("STDC FP_CONTRACT OFF")
 #define ICFI_EXACT_END _Pragma("STDC FP_CONTRACT DEFAULT")
+#endif
 #elif defined(__GNUC__)
 #define ICFI_EXACT_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")") \
@@ -755,11 +760,13 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
+#define ICFI_NOINLINE __attribute__((noinline)) /* where frames would add up */
 #define ICFI_MEMCPY __builtin_memcpy
 #define ICFI_MEMSET __builtin_memset
 #define ICFI_MEMCMP __builtin_memcmp
 #else
 #include <string.h>
+#define ICFI_NOINLINE
 #ifdef _MSC_VER
 #define ICFI_FORCE_INLINE static __forceinline
 #else
@@ -781,16 +788,15 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
-/* Vector instructions: the ones every machine of the target has (SSE2, NEON, wasm SIMD, ...),
-   and AVX2 where the compiler can make single functions for it and the machine is asked at run
-   time. */
+/* Vector instructions: the ones every machine of the target has (SSE2, NEON of 64-bit ARM, wasm SIMD, VSX;
+   not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2 where the compiler can make
+   single functions for it and the machine is asked at run time. */
 #if !defined(ICF_NO_SIMD) && !defined(__TINYC__)
 #if defined(_MSC_VER) && (defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
 #define ICFI_SIMD_SSE2
 #include <emmintrin.h>
 #elif (defined(__GNUC__) || defined(__clang__)) && \
-    (defined(__SSE2__) || defined(__aarch64__) || defined(__wasm_simd128__) || defined(__VSX__) || \
-     defined(__ALTIVEC__) || (defined(ICF_FLOAT) && defined(__ARM_NEON)))
+    (defined(__SSE2__) || defined(__aarch64__) || defined(__wasm_simd128__) || defined(__VSX__))
 #define ICFI_SIMD_GNU
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(ICF_NO_AVX2)
 #define ICFI_SIMD_AVX2
@@ -897,7 +903,7 @@ ICF_API const char* icf_result_string(icf_result result)
 #define ICFI_GRANULE ((size_t)32)
 
 /* What a block must be aligned to; malloc aligns at least so. */
-#define ICFI_BLOCK_ALIGNMENT (sizeof(void*) < 8 ? sizeof(icf_real) : (size_t)8)
+#define ICFI_BLOCK_ALIGNMENT (sizeof(double) < 8 ? sizeof(double) : (size_t)8)
 
 typedef struct icfi_arena {
     size_t used;       /* bytes taken so far */
@@ -1523,9 +1529,10 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
    Columns are taken in strips as deep as y has room for: inside a strip, each panel of 6 first
    receives what the panels left of it in the strip subtract; a finished strip is subtracted from
    all columns right of it. */
-ICFI_TARGET static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows, int32_t cols,
-                                                     icf_real* a, ptrdiff_t ld, int padded,
-                                                     icf_real* y, int32_t room)
+ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows,
+                                                                   int32_t cols, icf_real* a,
+                                                                   ptrdiff_t ld, int padded,
+                                                                   icf_real* y, int32_t room)
 {
     int32_t strip, j, depth = room / (6 * ICFI_DUP);
     if (depth > ICFI_STRIP) depth = ICFI_STRIP;
@@ -2095,6 +2102,13 @@ static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_w
     return (d + w) * (d + w) * (d + w) - d * d * d;
 }
 
+/* A clique with so many neighbours that its list would be looked through again and again; such ones are left
+   out, and eliminated last. */
+static int icfi_is_hub(int32_t neighbours, int32_t n)
+{
+    return neighbours > 16 && (double)neighbours * neighbours > 100 * (double)n;
+}
+
 /* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996): degrees are bounds
    from above, found by one pass over the elements next to the last one; variables with equal
    neighbours are merged, and those that only the new element touches are eliminated with it.
@@ -2109,21 +2123,20 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
         o->start[i] = near_start[i];
         o->length[i] = near_start[i + 1] - near_start[i];
         o->elements[i] = 0;
-        o->weight[i] = size[i];
+        o->weight[i] = icfi_is_hub(o->length[i], n) ? 0 : size[i];
         o->mark[i] = 1;
         o->bucket[i] = -1;
         o->chain[i] = -1;
         o->tail[i] = i;
         o->degree[i] = 0;
-        for (k = near_start[i]; k < near_start[i + 1]; k++) {
-            o->list[k] = near[k];
-            o->degree[i] += size[near[k]];
-        }
-        left += size[i];
+        for (k = near_start[i]; k < near_start[i + 1]; k++) o->list[k] = near[k];
+    }
+    for (i = 0; i < n; i++) {
+        for (k = near_start[i]; k < near_start[i + 1]; k++) o->degree[i] += o->weight[near[k]];
         if (!o->length[i]) {
             order[done++] = i;
-            left -= size[i];
-        } else {
+        } else if (o->weight[i]) {
+            left += size[i];
             o->score[i] = icfi_order_score(o, i, o->weight[i], 0);
             icfi_heap_insert(o, i);
         }
@@ -2224,6 +2237,9 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
             for (i = 0; i < n; i++) o->mark[i] = o->mark[i] != 0;
             stamp = 2;
         }
+    }
+    for (i = 0; i < n; i++) {
+        if (icfi_is_hub(near_start[i + 1] - near_start[i], n)) order[done++] = i;
     }
 }
 
@@ -2444,12 +2460,15 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
             stage[c.node[k]] = ICFI_CUT_DEPTH - depth;
             c.part[c.node[k]] = -1;
         }
-        for (side = 0; side < 2; side++) {
+
+        /* a part that falls apart by itself costs no level; the rest of it waits below the piece found */
+        if (count[0] + count[1] < members) depth++;
+        for (side = 1; side >= 0; side--) {
             int32_t begin = first + (side ? count[0] : 0);
             for (k = begin; k < begin + count[side]; k++) c.part[c.node[k]] = begin;
             stack[top][0] = begin;
             stack[top][1] = count[side];
-            stack[top++][2] = depth + 1;
+            stack[top++][2] = depth;
         }
     }
     o->stage = stage;
@@ -2687,7 +2706,9 @@ static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int
 {
     size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
     uint64_t list = icfi_order_list(cliques, edges);
-    if (list > INT32_MAX || (size_t)list != list) arena->result = ICF_RESULT_OVERFLOW;
+    if (list > INT32_MAX || (size_t)list != list || (int32_t)n != cliques || (int32_t)m != edges) {
+        arena->result = ICF_RESULT_OVERFLOW;
+    }
     t->near_start = icfi_arena_take(arena, n + 1, i4);
     t->near = icfi_arena_take(arena, 2 * m, i4);
     t->list_start = icfi_arena_take(arena, n + 1, i4);
@@ -2878,10 +2899,6 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     icfi_collect_fronts(s, order, top, rank, ICFI_AT(int32_t, base, t.order));
     for (f = 0; f < s->fronts; f++) {
         int32_t c = ICFI_INTS(s, cols)[f], r = ICFI_INTS(s, rows)[f];
-        if (c + r > ICFI_MOST_ROWS) {
-            s->cookie = 0;
-            return ICF_RESULT_OVERFLOW;
-        }
         if (s->rows_most < c + r) s->rows_most = c + r;
     }
     return ICF_RESULT_OK;
@@ -3018,6 +3035,7 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
     at->update_at = icfi_arena_take(arena, fronts, sizeof(size_t));
     at->small = icfi_arena_take(arena, ICFI_SMALL, r);
     at->work = icfi_arena_take(arena, (size_t)icfi_pad(s->rows_most), r);
+    if (s->rows_most > ICFI_MOST_ROWS) arena->result = ICF_RESULT_OVERFLOW;
     icfi_place_fronts(s, mode, NULL, NULL, ICFI_INTS(s, scratch), &at->panel_reals, &updates);
     /* the kernels read up to one vector beyond a panel or an update matrix */
     at->panels = icfi_arena_take(arena, icfi_plus(at->panel_reals, (size_t)ICFI_PAD), r);
@@ -3352,15 +3370,21 @@ static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
 {
     int32_t i, n = s->unknowns, used;
     icf_real *b = ICFI_FACTOR_REALS(s, vectors), *r = b + n, *z = r + n, *p = z + n, *q = p + n;
-    icf_real scale, norm, last = -1;
+    icf_real scale, norm, last = -1, largest = 0;
     for (i = 0; i < n; i++) {
-        b[i] = x[i];
+        if (!(ICF_FABS(x[i]) <= ICFI_REAL_MAX)) return ICF_RESULT_NOT_FINITE;
+        if (largest < ICF_FABS(x[i])) largest = ICF_FABS(x[i]);
+    }
+    if (largest == 0) return ICF_RESULT_OK;
+
+    /* all is done for b over its largest entry, so that no square over- or underflows */
+    for (i = 0; i < n; i++) {
+        b[i] = x[i] / largest;
         x[i] = 0;
         r[i] = b[i];
     }
     scale = ICF_SQRT(icfi_dot(n, b, b));
     norm = scale;
-    if (!(scale <= ICFI_REAL_MAX)) return ICF_RESULT_NOT_FINITE;
     for (used = 0; norm > s->tolerance * scale;) {
         icf_real rz;
         icfi_precondition(s, r, z);
@@ -3386,8 +3410,9 @@ static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
         if (used >= s->budget || (last >= 0 && norm > last / 2)) break;
         last = norm;
     }
+    for (i = 0; i < n; i++) x[i] *= largest;
     s->iterations += used;
-    if (scale > 0 && norm / scale > s->residual) s->residual = norm / scale;
+    if (!(norm / scale <= s->residual)) s->residual = norm / scale;
     return norm <= s->tolerance * scale ? ICF_RESULT_OK : ICF_RESULT_NOT_CONVERGED;
 }
 
@@ -3472,8 +3497,9 @@ ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_
     icf_result result;
     size_t bytes = icf_sparse_pattern_bytes(cliques, edges);
     void *pattern, *factor;
-    if (!s || !icfi_good_mode(mode) || cliques < 0 || edges < 0) return ICF_RESULT_BAD_ARGUMENT;
+    if (!s) return ICF_RESULT_BAD_ARGUMENT;
     ICFI_MEMSET(s, 0, sizeof *s);
+    if (!icfi_good_mode(mode) || cliques < 0 || edges < 0) return ICF_RESULT_BAD_ARGUMENT;
     if (!bytes) return ICF_RESULT_OVERFLOW;
     pattern = ICF_MALLOC(bytes);
     if (!pattern) return ICF_RESULT_NO_MEMORY;
