@@ -51,6 +51,7 @@
          >>config                               compilers, assertions, memory functions
          >>math                                 layer 2: small math
          >>memory                               layer 3: the arena
+         >>vectors                              what layers 4 and 5 call vectors
          >>dense                                layer 4: dense Cholesky
          >>sparse                               layer 5: block-sparse Cholesky
          >>potentials                           layer 6: what a contact costs
@@ -84,7 +85,8 @@
        ICF_NO_AVX2           implementation  no AVX2, which otherwise is used in a plain build where the
                                              machine turns out to have it; the same bits with and without
        ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA: faster
-                                             on large matrices, and the end of equal bits between machines
+                                             on large matrices, and the end of equal bits between machines;
+                                             without optimisation its frames are large
        ICF_ALLOW_FAST_MATH   everywhere      accept -ffast-math, and with it other results on every
                                              compiler; without this it is refused
 
@@ -257,8 +259,9 @@ typedef double icf_real;
 #define ICFI_EXACT_END
 #endif
 
-/* The same for the small math, whose functions are inlined always. gcc inlines no function into one that
-   has other options, and so they have none there and follow the rules of where they are. */
+/* The same for the small math, whose functions are inlined always. gcc inlines no function into
+   one that has other options, and so they have none there and follow the rules of where they
+   are. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define ICFI_EXACT_INLINE_BEGIN
 #define ICFI_EXACT_INLINE_END
@@ -311,7 +314,7 @@ typedef enum icf_result {
     ICF_RESULT_OVERFLOW = -6,      /* a size does not fit its integer type */
     ICF_RESULT_NOT_SPD = -7,       /* a matrix is not symmetric positive definite */
     ICF_RESULT_NO_FACTOR = -8,     /* solving before a factorisation that succeeded */
-    ICF_RESULT_NOT_CONVERGED = -9, /* not enough iterations; the best answer so far is left */
+    ICF_RESULT_NOT_CONVERGED = -9, /* not enough iterations; the last answer is left */
     ICF_RESULT_BAD_STATE = -10     /* a call out of order, before the one that it needs */
 } icf_result;
 
@@ -630,7 +633,7 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 // >>api-sparse
 
 typedef enum icf_sparse_mode {
-    ICF_SPARSE_FULL,    /* the factor, made as a whole each time; least memory for a factor */
+    ICF_SPARSE_FULL,    /* the factor, made as a whole each time; in most graphs the least memory */
     ICF_SPARSE_PARTIAL, /* the factor and what its parts pass up: a change redoes only some of it */
     ICF_SPARSE_ITERATIVE /* no factor: conjugate gradients, in memory that grows as the pattern */
 } icf_sparse_mode;
@@ -672,15 +675,16 @@ typedef struct icf_sparse {
 /* How many bytes icf_sparse_analyze needs, exactly; 0 if that is more than size_t holds. */
 ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges);
 
-/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1; edge e
-   couples the cliques pairs[2 e] and pairs[2 e + 1], which differ. Edges come in any order, either way
-   round, also more than once; all that follows depends on the set of edges alone. The arrays are not
-   needed afterwards; `memory` is, for as long as s is used. s is either zeroed or was analysed before.
-   When it holds the same pattern already, in the same memory, that is noticed, nothing is computed
-   again and the factor stays as it is; the edges have the numbers and directions of the new list.
-   Otherwise s->bound is 0 afterwards. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED, OVERFLOW, BAD_STATE
-   (s was created); s and memory are then as before, but for an OVERFLOW that only the ordering shows, a
-   front of more than 46000 rows: s then holds nothing. */
+/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1;
+   edge e couples the cliques pairs[2 e] and pairs[2 e + 1], which differ. Edges come in any
+   order, either way round, also more than once; all that follows depends on the set of edges
+   alone, but for the order in which blocks of the same place are added. The arrays are not
+   needed afterwards; `memory` is, for as long as s is used. s is either zeroed or was analysed
+   before. When it holds the same pattern already, in the same memory, that is noticed, nothing
+   is computed again and the factor stays as it is; the edges have the numbers and directions of
+   the new list. Otherwise s->bound is 0 afterwards. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED,
+   OVERFLOW, BAD_STATE (s was created); s and memory are then as before, but for an OVERFLOW that
+   only the ordering shows, a front of more than 46000 rows: s then holds nothing. */
 ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
                                       const int32_t* sizes, int32_t edges, const int32_t* pairs);
 
@@ -700,8 +704,8 @@ ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* me
 
 #ifndef ICF_NO_MALLOC
 /* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back: s needs no
-   preparation, but one that was created has to be destroyed first. Errors: those of both, NO_MEMORY; s is
-   zeroed then. */
+   preparation, but one that was created has to be destroyed first. Errors: those of both,
+   NO_MEMORY; s is zeroed then. */
 ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_t cliques,
                                      const int32_t* sizes, int32_t edges, const int32_t* pairs);
 ICF_API void icf_sparse_destroy(icf_sparse* s);
@@ -732,7 +736,9 @@ ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_re
 ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot);
 
 /* Solves A x = b in place for `count` columns of x, leading dimension ldx >= s->unknowns.
-   Iterative mode: NOT_CONVERGED leaves the best x so far, s->residual says how good it is. */
+   Iterative mode: NOT_CONVERGED leaves the last x, s->residual says how good it is; that is also
+   the answer where the tolerance is below what rounding allows, and for a matrix that is not
+   positive definite beyond its diagonal blocks. */
 ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, int32_t ldx);
 
 #ifdef __cplusplus
@@ -788,9 +794,9 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
-/* Vector instructions: the ones every machine of the target has (SSE2, NEON of 64-bit ARM, wasm SIMD, VSX;
-   not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2 where the compiler can make
-   single functions for it and the machine is asked at run time. */
+/* Vector instructions: the ones every machine of the target has (SSE2, NEON of 64-bit ARM, wasm
+   SIMD, VSX; not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2 where
+   the compiler can make single functions for it and the machine is asked at run time. */
 #if !defined(ICF_NO_SIMD) && !defined(__TINYC__)
 #if defined(_MSC_VER) && (defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
 #define ICFI_SIMD_SSE2
@@ -807,13 +813,6 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 #include <immintrin.h>
 #endif
 
-/* Storage is padded to whole vectors of the widest kind, whatever the machine turns out to have. */
-#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
-#define ICFI_PAD ((int32_t)(32 / sizeof(icf_real)))
-#else
-#define ICFI_PAD 1
-#endif
-
 /* Vectors of the compiler's own, which need no more alignment than their numbers */
 #ifdef ICFI_SIMD_GNU
 typedef icf_real icfi_base_vector
@@ -828,21 +827,6 @@ typedef icf_real icfi_wide_vector
 #else
 #define ICFI_AND_FMA
 #endif
-
-/* How often the kernels of the narrow vectors want a number of the right-hand factor */
-#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
-#define ICFI_DUP_MOST ((int32_t)(16 / sizeof(icf_real)))
-#else
-#define ICFI_DUP_MOST 1
-#endif
-
-/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the
-   numbers that a strip of the right-hand factor takes */
-#define ICFI_STRIP 96
-#define ICFI_SMALL (6 * ICFI_STRIP * ICFI_DUP_MOST)
-
-/* Interleaved sums that a sum over a column is made of, on every machine */
-#define ICFI_SUMS ((int32_t)(32 / sizeof(icf_real)))
 
 #ifndef ICF_ASSERT
 #define ICF_ASSERT(x) ((void)0)
@@ -980,10 +964,13 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #ifdef ICFI_LAYER
 
 // ------------------------------------------------------------------------------------------------
-// Vectors. The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
-// for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE) for AVX2.
-// ICFI_MULSUB(c, a, s) is c - a s: every lane is one entry of a matrix with its own order of
-// operations.
+// Vectors, for layers 4 and 5
+// >>vectors
+
+/* The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
+   for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE) for AVX2.
+   ICFI_MULSUB(c, a, s) is c - a s: every lane is one entry of a matrix with its own order of
+   operations. */
 
 #undef ICFI_K
 #undef ICFI_V
@@ -1098,6 +1085,28 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
    body of 6 unknowns. */
 
 #ifndef ICFI_LAYER
+
+/* Storage is padded to whole vectors of the widest kind, whatever the machine turns out to have. */
+#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
+#define ICFI_PAD ((int32_t)(32 / sizeof(icf_real)))
+#else
+#define ICFI_PAD 1
+#endif
+
+/* How often the kernels of the narrow vectors want a number of the right-hand factor */
+#if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
+#define ICFI_DUP_MOST ((int32_t)(16 / sizeof(icf_real)))
+#else
+#define ICFI_DUP_MOST 1
+#endif
+
+/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the
+   numbers that a strip of the right-hand factor takes */
+#define ICFI_STRIP 96
+#define ICFI_SMALL (6 * ICFI_STRIP * ICFI_DUP_MOST)
+
+/* Interleaved sums that a sum over a column is made of, on every machine */
+#define ICFI_SUMS ((int32_t)(32 / sizeof(icf_real)))
 
 /* Panels are 6 columns wide while they can be. */
 static int32_t icfi_panel_width(int32_t cols)
@@ -1713,8 +1722,8 @@ ICFI_FORCE_INLINE int icfi_wide(void)
 #endif
 }
 
-/* Runs f with the widest vectors there are. Between wide code and other code the upper halves of the
-   registers have to be cleared, which gcc does by itself from -O2 on only. */
+/* Runs f with the widest vectors there are. Between wide code and other code the upper halves of
+   the registers have to be cleared, which gcc does by itself from -O2 on only. */
 #ifdef ICFI_SIMD_AVX2
 #define ICFI_WIDEST(f, arguments) (icfi_wide() ? f##_wide arguments : f##_base arguments)
 __attribute__((target("avx2"))) static void icfi_clear_upper(void)
@@ -2102,8 +2111,8 @@ static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_w
     return (d + w) * (d + w) * (d + w) - d * d * d;
 }
 
-/* A clique with so many neighbours that its list would be looked through again and again; such ones are left
-   out, and eliminated last. */
+/* A clique with so many neighbours that its list would be looked through again and again; such
+   ones are left out, and eliminated last. */
 static int icfi_is_hub(int32_t neighbours, int32_t n)
 {
     return neighbours > 16 && (double)neighbours * neighbours > 100 * (double)n;
@@ -2461,7 +2470,8 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
             c.part[c.node[k]] = -1;
         }
 
-        /* a part that falls apart by itself costs no level; the rest of it waits below the piece found */
+        /* a part that falls apart by itself costs no level; the rest of it waits below the piece
+           found */
         if (count[0] + count[1] < members) depth++;
         for (side = 1; side >= 0; side--) {
             int32_t begin = first + (side ? count[0] : 0);
@@ -3718,10 +3728,10 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode)
 {
-    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are those of
-       cliques to which an edge leads out of its subtree. So at most `edges` fronts have rows; and in one of
-       the two stacks of ICF_SPARSE_FULL, where no subtree contains another, all rows together are at most
-       those of `edges` cliques. */
+    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are
+       those of cliques to which an edge leads out of its subtree. So at most `edges` fronts have
+       rows; and in one of the two stacks of ICF_SPARSE_FULL, where no subtree contains another,
+       all rows together are at most those of `edges` cliques. */
     icfi_arena arena = icfi_arena_measure();
     size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
     size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);
