@@ -51,7 +51,7 @@ variants() {
     job "$name-no-simd" "$command -DICF_NO_SIMD -o $o-9.o -c tests/compile/together.c"
     job "$name-separate" "$command -o $o-10.o -c tests/compile/separate.c"
     job "$name-O0" "$command -O0 -o $o-11.o -c tests/compile/together.c"
-    job "$name-O3" "$command -O3 -o $o-12.o -c tests/compile/together.c"
+    job "$name-O3" "$command -O3 -o $o-13.o -c tests/compile/together.c"
     grep -q 'ICF_FMA' icf.h && job "$name-fma" "$command -DICF_FMA -o $o-12.o -c tests/compile/together.c"
 }
 

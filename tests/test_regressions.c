@@ -91,7 +91,7 @@ static void test_front_too_large(void)
 {
     int32_t sizes[2] = {40000, 40000}, pairs[2] = {0, 1};
     size_t bytes = icf_sparse_pattern_bytes(2, 1);
-    void* memory = malloc(bytes);
+    void* memory = malloc(bytes + 1);
     icf_sparse s;
     memset(&s, 0, sizeof s);
     TEST_CHECK(icf_sparse_analyze(&s, memory, bytes, 2, sizes, 1, pairs) == ICF_RESULT_OK);
@@ -109,7 +109,7 @@ static void test_hubs_take_no_quadratic_time(void)
     int32_t* sizes = (int32_t*)malloc((size_t)n * sizeof *sizes);
     int32_t* pairs = (int32_t*)malloc(4 * (size_t)LEAVES * sizeof *pairs);
     size_t bytes = icf_sparse_pattern_bytes(n, 2 * LEAVES);
-    void* memory = malloc(bytes);
+    void* memory = malloc(bytes + 1);
     clock_t began;
     double seconds;
     icf_sparse s;
@@ -168,7 +168,7 @@ static double mesh_flops(int32_t side, int32_t islands)
         }
     }
     bytes = icf_sparse_pattern_bytes(n, edges);
-    memory = malloc(bytes);
+    memory = malloc(bytes + 1);
     memset(&s, 0, sizeof s);
     TEST_CHECK(icf_sparse_analyze(&s, memory, bytes, n, sizes, edges, pairs) == ICF_RESULT_OK);
     flops = s.flops;
