@@ -2579,7 +2579,7 @@ static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* 
 static double icfi_front_cost(int32_t cols, int32_t rows)
 {
     double c = cols, r = rows;
-    return 4000 + 25 * c * (c + r) + 30 * r * r + 4 * (c * c * c / 3 + c * c * r + c * r * r);
+    return 3000 + 40 * c * (c + r) + 15 * r * r + 5 * (c * c * c / 3 + c * c * r + c * r * r);
 }
 
 /* Merges children into parents where one front is cheaper than two: top[i] is the clique, in
