@@ -683,13 +683,13 @@ ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges);
    before. When it holds the same pattern already, in the same memory, that is noticed, nothing
    is computed again and the factor stays as it is; the edges have the numbers and directions of
    the new list. Otherwise s->bound is 0 afterwards. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED,
-   OVERFLOW, BAD_STATE (s was created); s and memory are then as before, but for an OVERFLOW that
-   only the ordering shows, a front of more than 46000 rows: s then holds nothing. */
+   OVERFLOW, BAD_STATE (s was created); s and memory are then as before. */
 ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
                                       const int32_t* sizes, int32_t edges, const int32_t* pairs);
 
 /* How many bytes icf_sparse_bind needs for the pattern in s, exactly; 0 if that is more than
-   size_t holds. */
+   size_t holds
+   or a front has more than 46000 rows. */
 ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode);
 
 /* An upper bound of that over all patterns of so many cliques of at most `largest` unknowns, and
@@ -698,8 +698,9 @@ ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode);
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode);
 
-/* Gives s the memory for its factor. Errors: BAD_ARGUMENT (nothing analysed), TOO_SMALL,
-   MISALIGNED. */
+/* Gives s the memory for its factor. Errors: BAD_ARGUMENT, BAD_STATE (nothing analysed, or s was
+   created), TOO_SMALL, MISALIGNED, OVERFLOW (a front of more than 46000 rows; the iterative mode has
+   none). */
 ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes);
 
 #ifndef ICF_NO_MALLOC
@@ -2872,7 +2873,7 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     s->unknowns = total;
     s->flops = flops;
     s->tolerance = 100 * ICFI_EPSILON;
-    s->budget = total > INT32_MAX / 2 ? INT32_MAX : total < 50 ? 100 : 2 * total;
+    s->budget = total < 50 ? 100 : 2 * total;
     if (n) ICFI_MEMCPY(ICFI_INTS(s, size), sizes, (size_t)n * sizeof(int32_t));
     if (edges) ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
     ICFI_MEMCPY(ICFI_INTS(s, near_start), near_start, ((size_t)n + 1) * sizeof(int32_t));

@@ -9,6 +9,7 @@
 #define ICF_IMPLEMENTATION
 #include "../icf.h"
 
+#include "../bench/graphs.h"
 #include "acutest.h"
 #include "util.h"
 
@@ -134,47 +135,25 @@ static void test_hubs_take_no_quadratic_time(void)
 /* The flops of a mesh of side^3 vertices, alone or behind `islands` pairs of vertices. */
 static double mesh_flops(int32_t side, int32_t islands)
 {
-    static const int32_t step[7][3] = {
-        {1, 0, 0},
-        {0, 1, 0},
-        {0, 0, 1},
-        {1, 1, 0},
-        {1, 0, 1},
-        {0, 1, 1},
-        {1, 1, 1}
-    };
-    int32_t n = side * side * side + 2 * islands, edges = 0, i, j, k, q;
-    int32_t* sizes = (int32_t*)malloc((size_t)n * sizeof *sizes);
-    int32_t* pairs = (int32_t*)malloc(16 * (size_t)n * sizeof *pairs);
+    graph mesh = graph_fem(side, side, side), g = graph_make(mesh.cliques + 2 * islands, 3);
     size_t bytes;
     void* memory;
     double flops;
+    int32_t i;
     icf_sparse s;
-    for (i = 0; i < n; i++) sizes[i] = 3;
-    for (i = 0; i < islands; i++) {
-        pairs[2 * edges] = 2 * i;
-        pairs[2 * edges++ + 1] = 2 * i + 1;
+    for (i = 0; i < islands; i++) graph_connect(&g, 2 * i + 1, 2 * i);
+    for (i = 0; i < mesh.edges; i++) {
+        graph_connect(&g, mesh.pairs[2 * i] + 2 * islands, mesh.pairs[2 * i + 1] + 2 * islands);
     }
-    for (i = 0; i < side; i++) {
-        for (j = 0; j < side; j++) {
-            for (k = 0; k < side; k++) {
-                for (q = 0; q < 7; q++) {
-                    int32_t a = i + step[q][0], b = j + step[q][1], c = k + step[q][2];
-                    if (a >= side || b >= side || c >= side) continue;
-                    pairs[2 * edges] = 2 * islands + (i * side + j) * side + k;
-                    pairs[2 * edges++ + 1] = 2 * islands + (a * side + b) * side + c;
-                }
-            }
-        }
-    }
-    bytes = icf_sparse_pattern_bytes(n, edges);
+    bytes = icf_sparse_pattern_bytes(g.cliques, g.edges);
     memory = malloc(bytes + 1);
     memset(&s, 0, sizeof s);
-    TEST_CHECK(icf_sparse_analyze(&s, memory, bytes, n, sizes, edges, pairs) == ICF_RESULT_OK);
+    TEST_CHECK(icf_sparse_analyze(&s, memory, bytes, g.cliques, g.sizes, g.edges, g.pairs) ==
+               ICF_RESULT_OK);
     flops = s.flops;
     free(memory);
-    free(pairs);
-    free(sizes);
+    graph_free(&g);
+    graph_free(&mesh);
     return flops;
 }
 
