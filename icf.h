@@ -47,6 +47,8 @@
          >>api-math                             vectors, quaternions, matrices, transforms
          >>api-dense                            dense Cholesky
          >>api-sparse                           block-sparse Cholesky
+         >>api-potentials                       what contacts, limits, motors and the rest cost
+         >>api-solver                           the convex solver
        the implementation, one section a layer, each knowing only those above it
          >>config                               compilers, assertions, memory functions
          >>math                                 layer 2: small math
@@ -168,6 +170,7 @@
 // Precision, linkage, version
 // >>api-config
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -184,9 +187,11 @@
 #ifdef ICF_FLOAT
 typedef float icf_real;
 #define ICF_R(x) (x##f)
+#define ICF_REAL_MAX FLT_MAX
 #else
 typedef double icf_real;
 #define ICF_R(x) (x)
+#define ICF_REAL_MAX DBL_MAX
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -272,9 +277,24 @@ typedef double icf_real;
 
 /* In float every function has another name, so that a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
+#define icf_contact_delassus icf_contact_delassus_float
+#define icf_contact_evaluate icf_contact_evaluate_float
+#define icf_contact_jacobian icf_contact_jacobian_float
+#define icf_contact_term_make icf_contact_term_make_float
+#define icf_default_contact icf_default_contact_float
+#define icf_default_options icf_default_options_float
+#define icf_default_problem icf_default_problem_float
+#define icf_default_row icf_default_row_float
 #define icf_dense_factor icf_dense_factor_float
 #define icf_dense_solve icf_dense_solve_float
+#define icf_get_contact icf_get_contact_float
+#define icf_get_row icf_get_row_float
+#define icf_law_check icf_law_check_float
+#define icf_normal_evaluate icf_normal_evaluate_float
 #define icf_result_string icf_result_string_float
+#define icf_row_evaluate icf_row_evaluate_float
+#define icf_row_term_make icf_row_term_make_float
+#define icf_solve icf_solve_float
 #define icf_sparse_add_diagonal icf_sparse_add_diagonal_float
 #define icf_sparse_add_edge icf_sparse_add_edge_float
 #define icf_sparse_analyze icf_sparse_analyze_float
@@ -291,6 +311,10 @@ typedef double icf_real;
 #define icf_sparse_wants_diagonal icf_sparse_wants_diagonal_float
 #define icf_sparse_wants_edge icf_sparse_wants_edge_float
 #define icf_version icf_version_float
+#define icf_workspace_bytes icf_workspace_bytes_float
+#define icf_workspace_destroy icf_workspace_destroy_float
+#define icf_workspace_init icf_workspace_init_float
+#define icf_workspace_reserve icf_workspace_reserve_float
 #endif
 
 #ifdef __cplusplus
@@ -306,16 +330,20 @@ ICF_API int32_t icf_version(void);
 
 typedef enum icf_result {
     ICF_RESULT_OK = 0,
-    ICF_RESULT_BAD_ARGUMENT = -1,  /* a null pointer, a negative count, an index out of range */
-    ICF_RESULT_NOT_FINITE = -2,    /* a NaN or an infinity among the numbers given */
-    ICF_RESULT_NO_MEMORY = -3,     /* ICF_MALLOC answered NULL */
-    ICF_RESULT_TOO_SMALL = -4,     /* the memory given is smaller than the function asks for */
-    ICF_RESULT_MISALIGNED = -5,    /* the memory given is not aligned to 8 bytes */
-    ICF_RESULT_OVERFLOW = -6,      /* a size does not fit its integer type */
-    ICF_RESULT_NOT_SPD = -7,       /* a matrix is not symmetric positive definite */
-    ICF_RESULT_NO_FACTOR = -8,     /* solving before a factorisation that succeeded */
-    ICF_RESULT_NOT_CONVERGED = -9, /* not enough iterations; the last answer is left */
-    ICF_RESULT_BAD_STATE = -10     /* a call out of order, before the one that it needs */
+    ICF_RESULT_BAD_ARGUMENT = -1,   /* a null pointer, a negative count, an index out of range */
+    ICF_RESULT_NOT_FINITE = -2,     /* a NaN or an infinity among the numbers given */
+    ICF_RESULT_NO_MEMORY = -3,      /* ICF_MALLOC answered NULL */
+    ICF_RESULT_TOO_SMALL = -4,      /* the memory given is smaller than the function asks for */
+    ICF_RESULT_MISALIGNED = -5,     /* the memory given is not aligned to 8 bytes */
+    ICF_RESULT_OVERFLOW = -6,       /* a size does not fit its integer type */
+    ICF_RESULT_NOT_SPD = -7,        /* a matrix is not symmetric positive definite */
+    ICF_RESULT_NO_FACTOR = -8,      /* solving before a factorisation that succeeded */
+    ICF_RESULT_NOT_CONVERGED = -9,  /* not enough iterations; the last answer is left */
+    ICF_RESULT_BAD_STATE = -10,     /* a call out of order, before the one that it needs */
+    ICF_RESULT_NOT_SYMMETRIC = -11, /* a mass matrix whose two triangles differ */
+    ICF_RESULT_INFEASIBLE = -12,    /* a barrier that is overlapped at the start of the step */
+    ICF_RESULT_BAD_LAW = -13,       /* a force law that is not convex, or is not what it says */
+    ICF_RESULT_BAD_DEF = -14        /* a struct that did not come from its icf_default_ function */
 } icf_result;
 
 /* The name of a result, such as "too small"; never NULL. */
@@ -742,6 +770,361 @@ ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot);
    positive definite beyond its diagonal blocks. */
 ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, int32_t ldx);
 
+// ------------------------------------------------------------------------------------------------
+// What contacts, limits, motors and the rest cost
+// >>api-potentials
+
+/* Every potential is a convex function l of a few velocities. What it does to them is the impulse
+   -dl/dv, in N s or N m s; its Hessian is what makes a step solvable. A potential is described by
+   an icf_contact (three velocities of a contact point) or an icf_row (one velocity of a link), in
+   physical numbers; _term_make turns that into the numbers of one time step, and _evaluate prices a
+   velocity. icf_solve does both; call them yourself to look at a law, or from a solver of your own. */
+
+/* The law of the normal force f [N], of signed distance phi [m] (below 0: overlap) and velocity v
+   [m/s] (above 0: separating); (x)+ is max(x, 0). In a step, phi = distance + dt v. */
+typedef enum icf_law {
+    ICF_LAW_HUNT_CROSSLEY, /* f = stiffness (-phi)+ (1 - dissipation v)+ */
+    ICF_LAW_HERTZ,        /* f = stiffness (-phi)+^1.5 (1 - dissipation v)+, stiffness in N/m^1.5 */
+    ICF_LAW_KELVIN_VOIGT, /* f = stiffness (-phi - relaxation v)+ */
+    ICF_LAW_IPC_BARRIER, /* energy -stiffness (range - phi)+^2 ln(phi / range); keeps phi above 0 */
+    ICF_LAW_LOG_BARRIER, /* energy -stiffness ln(phi / range), stiffness in J; keeps phi above 0 */
+    ICF_LAW_CUSTOM       /* a function of the caller's */
+} icf_law;
+
+/* A law of the caller's: out[0] = cost [J s/m], out[1] = impulse n >= 0 [N s], out[2] = its slope
+   n' <= 0, at the velocity v of a contact that starts the step at `distance`. n = dt f(distance +
+   dt v, v), and the cost is the integral of n from v to where the force ends, or any other
+   function with the slope -n. It must be the same function at every call of a solve. */
+typedef void icf_law_function(void* user, icf_real dt, icf_real distance, icf_real v,
+                              icf_real out[3]);
+
+typedef enum icf_model {
+    ICF_MODEL_LAGGED,  /* friction on the normal force at the start of the step: no gliding */
+    ICF_MODEL_SIMILAR, /* friction on the normal force of this step: glides at dt friction slip */
+    ICF_MODEL_SAP      /* the cone of the SAP paper; its law is Kelvin-Voigt whatever `law` says */
+} icf_model;
+
+/* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
+   reads. From icf_default_contact(): a zeroed struct is refused. */
+typedef struct icf_contact {
+    int32_t link;  /* which link reads its velocity: one of 3 rows (velocity) or 6 (velocity at the
+                      link's reference point, angular velocity) */
+    int32_t model; /* icf_model; default lagged */
+    int32_t law;   /* icf_law; default Hunt & Crossley */
+
+    /* where, in the axes of the link */
+    icf_vec3 point;            /* from the reference point, m; links of 6 rows only; default 0 */
+    icf_vec3 normal;           /* unit vector, along which separating is positive; default z */
+    icf_vec3 tangent;          /* unit vector t1 across it, the first direction of friction; zero,
+                          the default: any, x for the normal z. t2 = normal x t1 */
+    icf_vec3 surface_velocity; /* added to the velocity: a conveyor belt, m/s; default 0 */
+
+    /* the normal force */
+    icf_real distance;    /* phi at the start of the step, m; default 0 */
+    icf_real stiffness;   /* default 1e6 N/m; 0 is a contact without force, but for `by_force` */
+    icf_real dissipation; /* d of Hunt & Crossley and Hertz, default 10 s/m */
+    icf_real relaxation;  /* tau of Kelvin-Voigt, default 0.01 s */
+    icf_real range;       /* of the barriers, default 1e-3 m */
+    int32_t
+        by_force; /* 1: f = (force - stiffness dt v)+ (1 - dissipation v)+ with `force` [N] in place
+                             of the distance, and stiffness 0 allowed. Hunt & Crossley only. Default 0 */
+    icf_real force;
+    icf_real near_rigid; /* beta of SAP (29): stiffness is bounded so that a period is at least beta
+                            steps. 0: off. Below 0, the default: 1 for SAP, off for the others */
+    icf_real adhesion;   /* pulling force, N, while distance <= adhesion_range; friction is on the
+                            repulsive part alone. Defaults 0 */
+    icf_real adhesion_range;
+
+    /* friction */
+    icf_real friction;        /* coefficient along t1 while slipping, default 0.5 */
+    icf_real friction2;       /* along t2; below 0, the default: the same. Not for SAP */
+    icf_real friction_static; /* while not slipping; below 0, the default: the same. Scales both */
+    icf_real slip_tolerance;  /* v_s, the slip of a contact that sticks, default 1e-4 m/s */
+    icf_real
+        softness; /* sigma of ICF (26) and SAP (30), default 1e-3; 0: v_s alone. Not 0 for SAP */
+    icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
+    icf_real
+        torsion; /* friction torque about the normal is this times the normal force, m; default 0 */
+    icf_real rolling;        /* and about the tangents; links of 6 rows only; default 0 */
+    icf_real spin_tolerance; /* v_s of these two, default 1e-3 rad/s */
+
+    icf_law_function* custom; /* ICF_LAW_CUSTOM */
+    void* user;
+    int32_t cookie; /* private */
+} icf_contact;
+
+/* One velocity u of a link, a row of it, and what holds it. From icf_default_row(kind). */
+typedef enum icf_row_kind {
+    ICF_ROW_LIMIT, /* impulse >= 0, Kelvin-Voigt: keeps `distance` + dt sign u from going below 0 */
+    ICF_ROW_MOTOR, /* dt (stiffness (error - dt u) + damping (target - u) + feedforward), within
+                             +-dt effort */
+    ICF_ROW_DRY_FRICTION, /* at most dt effort, against u */
+    ICF_ROW_HOLONOMIC, /* keeps `distance` + dt u at 0: a weld is six of them, a ball joint three, a rod or a
+                             coupling of two joints one */
+    ICF_ROW_QUADRATIC /* cost weight / 2 (u - target)^2 */
+} icf_row_kind;
+
+typedef struct icf_row {
+    int32_t kind, link, row;
+    icf_real distance; /* limit: to go until it, m or rad. Holonomic: the constraint's error */
+    icf_real sign;     /* limit: 1 if u > 0 leads away from it, else -1. Default 1 */
+    icf_real
+        stiffness; /* limit, holonomic: 0, the default, is as stiff as the step allows. Motor: default 0 */
+    icf_real relaxation; /* limit, holonomic: tau, s, default 0 */
+    icf_real near_rigid; /* limit, holonomic: beta, default 1 and 0.1; not 0 where stiffness is 0 */
+    icf_real damping;    /* motor, default 0 */
+    icf_real error;      /* motor: desired minus actual position */
+    icf_real target;     /* motor, quadratic: desired velocity */
+    icf_real feedforward; /* motor: N or N m */
+    icf_real effort; /* motor: limit of all three together, below 0: none; dry friction: N or N m */
+    icf_real slip_tolerance; /* dry friction: default 1e-4 m/s or rad/s */
+    icf_real softness;       /* dry friction: sigma, default 1e-3 */
+    icf_real weight;         /* quadratic: kg or kg m^2 */
+    int32_t cookie;          /* private */
+} icf_row;
+
+ICF_API icf_contact icf_default_contact(void);
+ICF_API icf_row icf_default_row(icf_row_kind kind);
+
+/* A normal law in one step. Private but for reading. */
+typedef struct icf_normal {
+    int32_t law;
+    icf_real dt, distance;
+    icf_real scale;            /* K = dt^2 k, dt^2.5 k, 1 / R_n, or kappa */
+    icf_real vhat, ahat, bhat; /* where the force ends, and its two factors there */
+    icf_real push;             /* K ahat, in N s */
+    icf_real d, range;
+    icf_law_function* custom;
+    void* user;
+} icf_normal;
+
+/* A contact in one step: x = (mu1 v1, mu2 v2), |x|_s = sqrt(|x|^2 + eps^2) - eps. A caller with
+   numbers of its own may fill it. */
+typedef struct icf_contact_term {
+    int32_t model;
+    int32_t bounded; /* 1: the near-rigid bound acts */
+    icf_normal normal;
+    icf_real mu1, mu2, eps; /* eps in the units of x: mu times a velocity; above 0 */
+    icf_real impulse0;      /* lagged: gamma_n0, the normal impulse at the start of the step */
+    icf_real adhesion;      /* dt times the pulling force */
+    icf_real rt;            /* SAP: R_t; R_n is 1 / normal.scale */
+} icf_contact_term;
+
+typedef struct icf_row_term {
+    int32_t kind;
+    int32_t bounded;
+    icf_normal normal; /* limit */
+    icf_real sign;
+    icf_real slope, target, impulse0; /* impulse0 + slope (target - u), within +-most; not of dry
+                                         friction, which is most |u|_s */
+    icf_real most, eps;
+} icf_row_term;
+
+/* v0: (t1, t2, normal) velocity at the start of the step. w: inverse effective mass. Errors:
+   BAD_ARGUMENT, NOT_FINITE, INFEASIBLE (a barrier with distance <= 0), BAD_LAW. */
+ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
+                                         const icf_real v0[3], icf_contact_term* term);
+ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w,
+                                     icf_row_term* term);
+
+/* Cost, impulse and Hessian (both triangles) at the velocity v; any of the three may be NULL.
+   Returns 0 where a barrier has no value, phi <= 0, and then the cost is ICF_REAL_MAX, the others
+   0. Else 1. */
+ICF_API int icf_contact_evaluate(const icf_contact_term* term, const icf_real v[3], icf_real* cost,
+                                 icf_real impulse[3], icf_real hessian[9]);
+ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cost,
+                             icf_real* impulse, icf_real* hessian);
+
+/* out = cost, impulse n >= 0, slope n' <= 0 of a normal law at v; answers as the two above. */
+ICF_API int icf_normal_evaluate(const icf_normal* normal, icf_real v, icf_real out[3]);
+
+/* Whether a law of the caller's is one: n >= 0, n' <= 0, and both are the derivatives that they
+   should be, at velocities around v. ICF_RESULT_OK or ICF_RESULT_BAD_LAW. icf_solve asks this of
+   every contact with such a law where ICF_VALIDATE is defined. */
+ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
+                                 icf_real v);
+
+// ------------------------------------------------------------------------------------------------
+// The convex solver
+// >>api-solver
+
+/* What is solved for v:
+
+       minimise  1/2 (v - v*)' A (v - v*) + sum of all potentials
+
+   A clique owns some of the velocities v (a free body 6, a robot its joints, a mesh vertex 3) and a
+   block of A, its mass matrix. A link reads a velocity u = sum K v + bias of 1 to 6 rows out of one or
+   more cliques. Contacts and rows put a price on u.
+
+   All arrays are the caller's, and only read. Matrices are row-major, as C writes them, one after
+   another. From icf_default_problem(), which has nothing in it. */
+typedef struct icf_problem {
+    icf_real dt; /* the time step, s */
+
+    int32_t cliques;
+    const int32_t* clique_sizes; /* how many velocities each owns */
+    const icf_real* mass;        /* A: the block of each clique, size x size, symmetric */
+    const icf_real* v_free;      /* v*: velocities after the step if there were no potentials */
+    const icf_real* v_last;      /* velocities before it, which friction looks back to; NULL: the
+                                    velocities that icf_solve starts from */
+
+    /* blocks of A off its diagonal, for meshes; 0 for bodies and robots */
+    int32_t couplings;
+    const int32_t* coupling_pairs;   /* two cliques each, in any order */
+    const icf_real* coupling_blocks; /* rows of the first, columns of the second */
+    const icf_real*
+        mass_bound; /* like `mass`: a matrix that is nowhere above A, for the certificate; NULL:
+                                        what Gershgorin's theorem gives, which may be none */
+
+    int32_t links;
+    const int32_t* link_rows; /* 1 to 6 each */
+    const int32_t*
+        link_start; /* links + 1: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
+    const int32_t* block_clique; /* the clique of each block, at most once in a link */
+    const icf_real* blocks;      /* K of each, rows x size */
+    const icf_real* link_bias;   /* rows each, m/s or rad/s; NULL: 0 */
+
+    int32_t contacts, rows;
+    const icf_contact* contact;
+    const icf_row* row;
+} icf_problem;
+
+typedef enum icf_stop {
+    ICF_STOP_NONE,       /* nothing was solved */
+    ICF_STOP_CONVERGED,  /* the tolerance is met */
+    ICF_STOP_FLOOR,      /* as near to it as rounding allows; a success as well */
+    ICF_STOP_ITERATIONS, /* these three: NOT_CONVERGED, with the best velocity so far */
+    ICF_STOP_FACTORIZATIONS,
+    ICF_STOP_CALLER
+} icf_stop;
+
+/* What one iteration found, all islands together */
+typedef struct icf_iteration {
+    icf_real cost;           /* J */
+    icf_real gradient;       /* |D grad|, D = diag(A)^-1/2 */
+    icf_real momentum_error; /* the same over max(|D A v|, |D J' gamma|), of the worst island */
+} icf_iteration;
+
+/* From icf_default_options(). */
+typedef struct icf_options {
+    icf_real tolerance; /* stop at this momentum error, SAP (26); default 1e-5, in float 1e-4 */
+    icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
+    int32_t iterations; /* budgets for each island; defaults 1000 */
+    int32_t factorizations;
+    int32_t
+        iterative; /* 1: never factor, use conjugate gradients; default 0: when memory is short */
+    int (*should_stop)(
+        void* user); /* asked once an iteration: not 0 ends the solve; default NULL */
+    void* user;
+    icf_iteration* history; /* takes the first history_capacity iterations; default NULL */
+    int32_t history_capacity;
+    int32_t cookie; /* private */
+} icf_options;
+
+/* What is wrong when a call refuses its input */
+typedef enum icf_part {
+    ICF_PART_NONE,
+    ICF_PART_PROBLEM, /* dt, a count, or a pointer that is NULL; which: 0 */
+    ICF_PART_OPTIONS,
+    ICF_PART_CLIQUE, /* which: the clique: its size, mass, bound or velocities */
+    ICF_PART_COUPLING,
+    ICF_PART_LINK,
+    ICF_PART_BLOCK,
+    ICF_PART_CONTACT,
+    ICF_PART_ROW
+} icf_part;
+
+/* How a solve went; always filled, whatever the answer. */
+typedef struct icf_stats {
+    icf_stop stop;
+    int32_t islands;               /* groups of cliques that share no link, and have one */
+    int32_t iterations;            /* of the island that took most */
+    int32_t factorizations;        /* likewise */
+    int32_t island_factorizations; /* of all islands together */
+    int32_t trials;                /* of the line search, together */
+    int32_t history;   /* iterations recorded: the start and each iteration, what fits */
+    int32_t bounded;   /* contacts and rows whose stiffness the near-rigid bound reduced */
+    int32_t iterative; /* islands without a factor */
+    icf_real cost;     /* at the velocity returned, J */
+    icf_real
+        certificate;   /* the cost is at most this above the optimum, J; ICF_REAL_MAX: not known */
+    icf_real gradient; /* |D grad| */
+    icf_real momentum_error; /* of the worst island */
+    size_t
+        bytes; /* of workspace that this solve would have liked: with it no island is iterative */
+    icf_part part; /* what is wrong, and which one */
+    int32_t which;
+} icf_stats;
+
+/* Memory for a solve, and what is left of the last one. Zeroed or made by one of the next two;
+   one thread at a time. */
+typedef struct icf_workspace {
+    void* memory;
+    size_t bytes;
+    int32_t owner, state, contacts, rows; /* private */
+    size_t contact_at, row_at;
+} icf_workspace;
+
+ICF_API icf_problem icf_default_problem(void);
+ICF_API icf_options icf_default_options(void);
+
+/* How many bytes of workspace are enough for a problem, whatever its links connect, with factors
+   (ICF_SPARSE_FULL: far more than any scene takes), or without (ICF_SPARSE_ITERATIVE); 0 if a size
+   is out of range. In between, a solve uses what there is. */
+ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode);
+
+/* A workspace in the caller's memory, aligned to 8 bytes. */
+ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes);
+
+#ifndef ICF_NO_MALLOC
+/* Makes a workspace large enough for a problem, with factors, out of a zeroed or smaller one that
+   it made itself. Allocates only if that is too small. */
+ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_problem* problem);
+ICF_API void icf_workspace_destroy(icf_workspace* workspace);
+#endif
+
+/* Solves. v: where to start, best the velocities before the step; then the answer. Errors:
+   BAD_ARGUMENT, NOT_FINITE, NOT_SYMMETRIC, NOT_SPD, INFEASIBLE, BAD_LAW, TOO_SMALL, OVERFLOW:
+   stats->part and stats->which say of what, and v is as it was. NOT_CONVERGED: a budget ended or
+   the caller wished; v is better than the start and stats say by how much. options may be NULL:
+   the defaults; stats may be NULL. */
+ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
+                             icf_workspace* workspace, icf_real* v, icf_stats* stats);
+
+typedef enum icf_mode { ICF_MODE_OPEN, ICF_MODE_STICK, ICF_MODE_SLIP } icf_mode;
+
+/* What a contact did in the last solve of a workspace */
+typedef struct icf_contact_result {
+    icf_vec3 impulse;  /* along t1, t2, normal, N s, on what the link's rows count as positive */
+    icf_vec3 velocity; /* along t1, t2, normal, surface velocity and bias included */
+    icf_vec3 force;    /* impulse / dt in the axes of the link, N */
+    icf_vec3 spin_impulse; /* of torsion and rolling, about t1, t2, normal, N m s */
+    icf_real dissipated;   /* energy that friction, dissipation and relaxation took, J */
+    icf_real w;            /* the inverse effective mass used, 1/kg */
+    int32_t mode;          /* icf_mode */
+    int32_t bounded;       /* 1: the near-rigid bound acted */
+} icf_contact_result;
+
+typedef struct icf_row_result {
+    icf_real impulse, velocity;
+    int32_t bounded;
+} icf_row_result;
+
+/* BAD_STATE before a solve, BAD_ARGUMENT for an index that the solved problem does not have. */
+ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,
+                                   icf_contact_result* result);
+ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_row_result* result);
+
+/* J of a contact with respect to the velocities of one clique, 3 x size, row-major: zero if its
+   link does not read that clique. */
+ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t contact, int32_t clique,
+                                        icf_real* jacobian);
+
+/* W = sum of J_i A^-1 J_j' over the cliques of the links of the contacts i and j, 3 x 3, row-major; blocks
+   of A off its diagonal are left out. Uses the workspace as scratch: size^2 + 6 size numbers. */
+ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
+                                        icf_workspace* workspace, icf_real w[9]);
+
 #ifdef __cplusplus
 }
 #endif
@@ -762,8 +1145,6 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 // ------------------------------------------------------------------------------------------------
 // Layer 1: configuration of the implementation
 // >>config
-
-#include <float.h>
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
@@ -787,11 +1168,9 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 /* Pivots below or above these have no reciprocal that can be used. */
 #ifdef ICF_FLOAT
 #define ICFI_REAL_MIN FLT_MIN
-#define ICFI_REAL_MAX FLT_MAX
 #define ICFI_EPSILON FLT_EPSILON
 #else
 #define ICFI_REAL_MIN DBL_MIN
-#define ICFI_REAL_MAX DBL_MAX
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
@@ -867,6 +1246,10 @@ ICF_API const char* icf_result_string(icf_result result)
     case ICF_RESULT_NO_FACTOR: return "no factor";
     case ICF_RESULT_NOT_CONVERGED: return "not converged";
     case ICF_RESULT_BAD_STATE: return "bad state";
+    case ICF_RESULT_NOT_SYMMETRIC: return "not symmetric";
+    case ICF_RESULT_INFEASIBLE: return "infeasible";
+    case ICF_RESULT_BAD_LAW: return "bad law";
+    case ICF_RESULT_BAD_DEF: return "bad def";
     }
     return "unknown result";
 }
@@ -1133,7 +1516,7 @@ ICFI_FORCE_INLINE void icfi_copy_above(int32_t t, icf_real* a, ptrdiff_t ld, icf
 
 static int icfi_good_pivot(icf_real d)
 {
-    return d >= ICFI_REAL_MIN && d <= ICFI_REAL_MAX;
+    return d >= ICFI_REAL_MIN && d <= ICF_REAL_MAX;
 }
 
 /* The first pivot, of t, that is not good, or -1. A pivot that is a NaN makes one of all that
@@ -1154,7 +1537,7 @@ ICFI_FORCE_INLINE int32_t icfi_first_bad(int32_t t, const icf_real* d)
         least = least < d[5] ? least : d[5];
         most = most > d[5] ? most : d[5];
     }
-    if (least >= ICFI_REAL_MIN && most <= ICFI_REAL_MAX) return -1;
+    if (least >= ICFI_REAL_MIN && most <= ICF_REAL_MAX) return -1;
     while (i < t - 1 && icfi_good_pivot(d[i])) i++;
     return i;
 }
@@ -3383,7 +3766,7 @@ static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
     icf_real *b = ICFI_FACTOR_REALS(s, vectors), *r = b + n, *z = r + n, *p = z + n, *q = p + n;
     icf_real scale, norm, last = -1, largest = 0;
     for (i = 0; i < n; i++) {
-        if (!(ICF_FABS(x[i]) <= ICFI_REAL_MAX)) return ICF_RESULT_NOT_FINITE;
+        if (!(ICF_FABS(x[i]) <= ICF_REAL_MAX)) return ICF_RESULT_NOT_FINITE;
         if (largest < ICF_FABS(x[i])) largest = ICF_FABS(x[i]);
     }
     if (largest == 0) return ICF_RESULT_OK;
@@ -3597,6 +3980,16 @@ static int icfi_sparse_wants(const icf_sparse* s, const icfi_place* place)
     return place && place->front >= 0 && ICFI_FACTOR_INTS(s, redo)[place->front];
 }
 
+/* Where block k is, of the cliques and then the edges, and how far apart its columns are: below 0 if the
+   block is stored turned. NULL if it is not wanted. */
+static icf_real* icfi_sparse_block(const icf_sparse* s, int32_t k, int32_t* ld)
+{
+    const icfi_place* place = icfi_sparse_place(s, k, s->cliques + s->edges, 0);
+    if (!icfi_sparse_wants(s, place)) return NULL;
+    *ld = place->ld;
+    return ICFI_FACTOR_REALS(s, panels) + place->at;
+}
+
 /* Why there was no place to add to */
 static icf_result icfi_sparse_refuse(const icf_sparse* s)
 {
@@ -3770,9 +4163,2509 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // Layer 6: potentials
 // >>potentials
 
+/* A potential is evaluated from its term, the numbers of one step. The forms below are those that
+   lose no digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
+
+   To add a normal law: one function that prices it, its numbers in icfi_normal_make, and a case in
+   icf_normal_evaluate. To add friction: the same in icf_contact_term_make and icf_contact_evaluate. */
+
+#define ICFI_CONTACT_COOKIE 0x1cf0c047
+#define ICFI_ROW_COOKIE 0x1cf00123
+
+/* n = push at any velocity: the law of a contact given by force, with neither stiffness nor
+   dissipation. It has no end, so its cost has no natural zero. */
+#define ICFI_LAW_CONSTANT 100
+
+#define ICFI_PI ICF_R(3.14159265358979323846)
+
+static icf_real icfi_max(icf_real a, icf_real b)
+{
+    return a > b ? a : b;
+}
+
+static icf_real icfi_min(icf_real a, icf_real b)
+{
+    return a < b ? a : b;
+}
+
+static int icfi_finite(icf_real x)
+{
+    return x - x == 0;
+}
+
+static int icfi_all_finite(size_t n, const icf_real* x)
+{
+    icf_real sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += x[i] - x[i];
+    return sum == 0;
+}
+
+/* ---- logarithm ---- */
+
+/* ln((1 + s) / (1 - s)) = 2 (s + s^3/3 + ...), for |s| < 0.172 to rounding */
+static icf_real icfi_log_ratio(icf_real s)
+{
+    icf_real q = s * s, sum = ICF_R(1.0) / 21;
+    int i;
+    for (i = 19; i > 1; i -= 2) sum = 1 / (icf_real)i + q * sum;
+    return 2 * (s + s * q * sum);
+}
+
+/* ln x of x > 0: x = m 2^e with sqrt(1/2) <= m < sqrt(2) */
+static icf_real icfi_log(icf_real x)
+{
+    const icf_real big = ICF_R(4294967296.0), root = ICF_R(1.41421356237309504880);
+    icf_real e = 0;
+    while (x >= big) x /= big, e += 32;
+    while (x * big < 1) x *= big, e -= 32;
+    while (x >= root) x /= 2, e += 1;
+    while (2 * x < root) x *= 2, e -= 1;
+    /* ln 2 in two parts, the first so short that e times it is exact in double */
+    return e * ICF_R(0.69314718036912381649) +
+           (e * ICF_R(1.90821492927058770002e-10) + icfi_log_ratio((x - 1) / (x + 1)));
+}
+
+/* ln(1 - t) of 0 <= t < 1 */
+static icf_real icfi_log_below_one(icf_real t)
+{
+    return t < ICF_R(0.25) ? icfi_log_ratio(-t / (2 - t)) : icfi_log(1 - t);
+}
+
+/* ---- normal laws: v -> cost, n >= 0, n' <= 0 ---- */
+
+static int icfi_nothing(icf_real out[3])
+{
+    out[0] = out[1] = out[2] = 0;
+    return 1;
+}
+
+/* f = k (-phi)+ (1 - d v)+ : n = (push + K x)(bhat + d x), x = vhat - v; push = K ahat, and one of
+   push and bhat is 0 */
+static int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    icf_real x = n->vhat - v, a, b;
+    if (!(x > 0)) return icfi_nothing(out);
+    a = n->push + n->scale * x;
+    b = n->bhat + n->d * x;
+    out[0] = x * x * ((n->d * n->push + n->scale * n->bhat) / 2 + n->scale * n->d * x / 3);
+    out[1] = a * b;
+    out[2] = -(n->scale * b + n->d * a);
+    return 1;
+}
+
+/* f = k (-phi)+^3/2 (1 - d v)+ : n = K a^3/2 b with a = ahat + x, b = bhat + d x */
+static int icfi_hertz(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    icf_real x = n->vhat - v, a, b, s, q, c;
+    if (!(x > 0)) return icfi_nothing(out);
+    a = n->ahat + x;
+    b = n->bhat + n->d * x;
+    s = ICF_SQRT(a);
+    out[1] = n->scale * s * a * b;
+    out[2] = -n->scale * s * (ICF_R(1.5) * b + n->d * a);
+    if (n->ahat == 0) {
+        out[0] = n->scale * a * a * s * (2 * n->bhat / 5 + 2 * n->d * a / 7);
+        return 1;
+    }
+    /* 2/7 (s^7 - c^7) - 2/5 c^2 (s^5 - c^5) with s - c = q taken out twice */
+    c = ICF_SQRT(n->ahat);
+    q = x / (s + c);
+    out[0] =
+        n->scale * n->d * q * q * 2 / 35 *
+        (2 * c * c * c * c * c +
+         s * (4 * c * c * c * c + s * (6 * c * c * c + s * (8 * c * c + s * (10 * c + s * 5)))));
+    return 1;
+}
+
+/* f = k (-phi - tau v)+ : n = x / Rn */
+static int icfi_kelvin_voigt(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    icf_real x = n->vhat - v;
+    if (!(x > 0)) return icfi_nothing(out);
+    out[0] = n->scale * x * x / 2;
+    out[1] = n->scale * x;
+    out[2] = -n->scale;
+    return 1;
+}
+
+static int icfi_infeasible(icf_real out[3])
+{
+    out[0] = ICF_REAL_MAX;
+    out[1] = out[2] = 0;
+    return 0;
+}
+
+/* cost = V(phi), V = -kappa x^2 ln(phi / range), x = range - phi */
+static int icfi_ipc_barrier(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    icf_real phi = n->distance + n->dt * v, x = n->range - phi, log, y;
+    if (!(phi > 0)) return icfi_infeasible(out);
+    if (!(x > 0)) return icfi_nothing(out);
+    log = 2 * x < n->range ? icfi_log_below_one(x / n->range) : icfi_log(phi / n->range);
+    y = x / phi;
+    out[0] = -n->scale * x * x * log;
+    out[1] = n->dt * n->scale * x * (y - 2 * log);
+    out[2] = n->dt * n->dt * n->scale * (2 * log - 4 * y - y * y);
+    return 1;
+}
+
+/* cost = V(phi) = -kappa ln(phi / range) */
+static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    icf_real phi = n->distance + n->dt * v, y;
+    if (!(phi > 0)) return icfi_infeasible(out);
+    y = n->dt / phi;
+    out[0] = -n->scale * icfi_log(phi / n->range);
+    out[1] = n->scale * y;
+    out[2] = -n->scale * y * y;
+    return 1;
+}
+
+ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    switch (n->law) {
+    case ICF_LAW_HUNT_CROSSLEY: return icfi_hunt_crossley(n, v, out);
+    case ICF_LAW_HERTZ: return icfi_hertz(n, v, out);
+    case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, out);
+    case ICF_LAW_IPC_BARRIER: return icfi_ipc_barrier(n, v, out);
+    case ICF_LAW_LOG_BARRIER: return icfi_log_barrier(n, v, out);
+    case ICF_LAW_CUSTOM:
+        n->custom(n->user, n->dt, n->distance, v, out);
+        ICF_ASSERT(out[1] >= 0 && out[2] <= 0); /* ICF (8) */
+        return 1;
+    default: break;
+    }
+    /* ICFI_LAW_CONSTANT */
+    out[0] = -n->push * v;
+    out[1] = n->push;
+    out[2] = 0;
+    return 1;
+}
+
+/* Central differences with an error of h^4, at several velocities and steps; of the steps, which
+   go from where rounding hurts to where curvature does, the best one counts. */
+ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
+                                 icf_real v)
+{
+    icf_real reach = icfi_max(ICF_FABS(v), dt > 0 ? ICF_FABS(distance) / dt : 0), out[3];
+    int i, k, j;
+    if (!law || !(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_finite(dt) || !icfi_finite(distance) || !icfi_finite(v)) {
+        return ICF_RESULT_NOT_FINITE;
+    }
+    if (reach == 0) reach = 1;
+    for (i = -3; i <= 3; i++) {
+        icf_real at = v + reach * (icf_real)i * ICF_R(0.37), at_best[2];
+        at_best[0] = at_best[1] = ICF_REAL_MAX;
+        law(user, dt, distance, at, out);
+        if (!icfi_all_finite(3, out) || !(out[1] >= 0) || !(out[2] <= 0)) return ICF_RESULT_BAD_LAW;
+        for (k = 0; k < 6; k++) {
+            static const icf_real steps[6] = {ICF_R(1e-1), ICF_R(1e-2), ICF_R(1e-3),
+                                              ICF_R(1e-4), ICF_R(1e-5), ICF_R(1e-6)};
+            icf_real h = reach * steps[k], f[4][3], error[2], scale[2];
+            for (j = 0; j < 4; j++) {
+                static const int offset[4] = {-2, -1, 1, 2};
+                law(user, dt, distance, at + h * (icf_real)offset[j], f[j]);
+                if (!icfi_all_finite(3, f[j])) return ICF_RESULT_BAD_LAW;
+            }
+            for (j = 0; j < 2; j++) {
+                icf_real slope = (8 * (f[2][j] - f[1][j]) - (f[3][j] - f[0][j])) / (12 * h);
+                icf_real want = j ? out[2] : -out[1], rounding;
+                scale[j] = icfi_max(ICF_FABS(f[0][j + 1]), ICF_FABS(f[3][j + 1]));
+                rounding = ICFI_EPSILON * icfi_max(ICF_FABS(f[0][j]), ICF_FABS(f[3][j])) / h;
+                error[j] = icfi_max(ICF_FABS(slope - want) - 10 * rounding, 0);
+                error[j] = scale[j] > 0 ? error[j] / scale[j] : error[j] > 0 ? ICF_REAL_MAX : 0;
+                at_best[j] = icfi_min(at_best[j], error[j]);
+            }
+        }
+        /* a twentieth: a corner of n may stand right beside */
+        if (at_best[0] > ICF_R(0.05) || at_best[1] > ICF_R(0.05)) return ICF_RESULT_BAD_LAW;
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The most that dt^2 k, or 1 / Rn, may be: SAP (29) */
+static icf_real icfi_stiffest(icf_real beta, icf_real w)
+{
+    icf_real r = beta * beta * w / (4 * ICFI_PI * ICFI_PI);
+    return r >= ICFI_REAL_MIN ? 1 / r : ICF_REAL_MAX;
+}
+
+/* Kelvin-Voigt: SAP (22) and (29) */
+static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiffness, icf_real tau,
+                                  icf_real most, icf_normal* n)
+{
+    icf_real wanted = dt * stiffness * (dt + tau);
+    n->law = ICF_LAW_KELVIN_VOIGT;
+    n->vhat = -distance / (dt + tau);
+    n->scale = icfi_min(wanted, most);
+    return wanted > most;
+}
+
+/* The numbers of a contact's law in one step. Answers whether the near-rigid bound acts. */
+static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_normal* n)
+{
+    icf_real k = c->stiffness, d = c->dissipation, touch, inverse;
+    int bounded = 0;
+    ICFI_MEMSET(n, 0, sizeof *n);
+    n->law = c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
+    n->dt = dt;
+    n->distance = c->distance;
+    n->range = c->range;
+    n->custom = c->custom;
+    n->user = c->user;
+    switch (n->law) {
+    case ICF_LAW_KELVIN_VOIGT:
+        if (c->by_force) n->distance = -c->force / k;
+        return icfi_kelvin_voigt_make(dt, n->distance, k, c->relaxation, most, n);
+    case ICF_LAW_HUNT_CROSSLEY:
+        bounded = dt * dt * k > most;
+        n->scale = bounded ? most : dt * dt * k;
+        break;
+    case ICF_LAW_HERTZ:
+        /* the bound is on the slope at the start of the step */
+        n->scale = dt * dt * ICF_SQRT(dt) * k;
+        touch = c->distance < 0 ? ICF_R(1.5) * dt * dt * k * ICF_SQRT(-c->distance) : 0;
+        bounded = touch > most;
+        if (bounded) n->scale *= most / touch;
+        break;
+    default: n->scale = k; return 0; /* the barriers and the caller's */
+    }
+
+    /* where the force ends: at touch, or at 1/d where that is earlier */
+    n->d = d;
+    inverse = d > 0 ? 1 / d : ICF_REAL_MAX;
+    if (c->by_force) {
+        touch = n->scale > 0 ? dt * c->force / n->scale : c->force > 0 ? ICF_REAL_MAX : 0;
+    } else {
+        touch = -c->distance / dt;
+    }
+    if (c->by_force && touch == ICF_REAL_MAX && !(d > 0)) {
+        n->law = ICFI_LAW_CONSTANT;
+        n->push = dt * c->force;
+    } else if (touch > inverse) {
+        n->vhat = inverse;
+        n->push = c->by_force ? dt * c->force - n->scale * inverse : n->scale * (touch - inverse);
+        n->ahat = touch - inverse;
+    } else {
+        n->vhat = touch;
+        n->bhat = 1 - d * touch;
+    }
+    return bounded;
+}
+
+/* gamma_n0 = dt f(phi0, vn0): both at the start of the step */
+static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c, icf_real vn0)
+{
+    icf_normal shifted;
+    icf_real out[3], k;
+    switch (n->law) {
+    case ICF_LAW_KELVIN_VOIGT:
+        k = n->scale / (n->dt + c->relaxation); /* dt k */
+        return icfi_max(0, k * (-n->distance - c->relaxation * vn0));
+    case ICF_LAW_CUSTOM:
+        shifted = *n;
+        shifted.distance -= n->dt * vn0; /* at vn0, phi is the distance at the start */
+        (void)icf_normal_evaluate(&shifted, vn0, out);
+        return out[1];
+    default:
+        /* at v = 0 phi is phi0 */
+        (void)icf_normal_evaluate(n, 0, out);
+        return out[1] * icfi_max(0, 1 - n->d * vn0);
+    }
+}
+
+/* ---- contacts: normal law and friction ---- */
+
+ICF_API icf_contact icf_default_contact(void)
+{
+    icf_contact c;
+    ICFI_MEMSET(&c, 0, sizeof c);
+    c.model = ICF_MODEL_LAGGED;
+    c.law = ICF_LAW_HUNT_CROSSLEY;
+    c.normal.z = 1;
+    c.stiffness = ICF_R(1e6);
+    c.dissipation = 10;
+    c.relaxation = ICF_R(0.01);
+    c.range = ICF_R(1e-3);
+    c.near_rigid = -1;
+    c.friction = ICF_R(0.5);
+    c.friction2 = -1;
+    c.friction_static = -1;
+    c.slip_tolerance = ICF_R(1e-4);
+    c.softness = ICF_R(1e-3);
+    c.spin_tolerance = ICF_R(1e-3);
+    c.cookie = ICFI_CONTACT_COOKIE;
+    return c;
+}
+
+/* The axes t1, t2, n of a contact; 0 if it gives none. A tangent that is not given is the one of
+   Duff et al., Building an orthonormal basis, revisited, which is x for the normal z. */
+static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
+{
+    icf_vec3 n = c->normal, t = c->tangent;
+    icf_real square = icf_vec3_dot(n, n), side, a, along;
+    if (!(square > ICF_R(0.98) && square < ICF_R(1.02))) return 0;
+    if (square != 1) n = icf_vec3_normalize(n);
+    if (t.x == 0 && t.y == 0 && t.z == 0) {
+        side = n.z < 0 ? -ICF_R(1.0) : ICF_R(1.0);
+        a = -1 / (side + n.z);
+        t = icf_vec3_make(1 + side * n.x * n.x * a, side * n.x * n.y * a, -side * n.x);
+    } else {
+        square = icf_vec3_dot(t, t);
+        if (!(square > ICF_R(0.98) && square < ICF_R(1.02))) return 0;
+        along = icf_vec3_dot(t, n);
+        if (along != 0) t = icf_vec3_add_scaled(t, -along, n);
+        square = icf_vec3_dot(t, t);
+        if (!(square > ICF_R(0.01))) return 0; /* along the normal */
+        if (square != 1) t = icf_vec3_normalize(t);
+    }
+    axes[0] = t;
+    axes[1] = icf_vec3_cross(n, t);
+    axes[2] = n;
+    return 1;
+}
+
+static icf_result icfi_contact_check(const icf_contact* c)
+{
+    icf_real all[21];
+    icf_vec3 axes[3];
+    int sap = c->model == ICF_MODEL_SAP;
+    if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
+    all[0] = c->point.x;
+    all[1] = c->point.y;
+    all[2] = c->point.z;
+    all[3] = c->surface_velocity.x;
+    all[4] = c->surface_velocity.y;
+    all[5] = c->surface_velocity.z;
+    all[6] = c->distance;
+    all[7] = c->force;
+    all[8] = c->near_rigid;
+    all[9] = c->friction2;
+    all[10] = c->friction_static;
+    all[11] = c->adhesion_range;
+    all[12] = c->stiffness;
+    all[13] = c->dissipation;
+    all[14] = c->relaxation;
+    all[15] = c->range;
+    all[16] = c->adhesion;
+    all[17] = c->friction;
+    all[18] = c->slip_tolerance;
+    all[19] = c->softness;
+    all[20] = c->spin_tolerance;
+    axes[0] = c->normal;
+    axes[1] = c->tangent;
+    if (!icfi_all_finite(21, all) || !icfi_all_finite(6, &axes[0].x) || !icfi_finite(c->torsion) ||
+        !icfi_finite(c->rolling) || !icfi_finite(c->effective_mass_inverse)) {
+        return ICF_RESULT_NOT_FINITE;
+    }
+    if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP || c->law < ICF_LAW_HUNT_CROSSLEY ||
+        c->law > ICF_LAW_CUSTOM || c->stiffness < 0 || c->dissipation < 0 || c->relaxation < 0 ||
+        c->adhesion < 0 || c->friction < 0 || c->softness < 0 || c->torsion < 0 || c->rolling < 0 ||
+        c->effective_mass_inverse < 0 || !(c->slip_tolerance > 0) || !(c->spin_tolerance > 0)) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (sap && (c->softness == 0 || (c->friction2 >= 0 && c->friction2 != c->friction))) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (c->by_force && (sap || c->law != ICF_LAW_HUNT_CROSSLEY)) {
+        if (!sap && c->law != ICF_LAW_KELVIN_VOIGT) return ICF_RESULT_BAD_ARGUMENT;
+        if (!(c->stiffness > 0)) return ICF_RESULT_BAD_ARGUMENT;
+    }
+    if (!icfi_contact_frame(c, axes)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!sap && c->law == ICF_LAW_CUSTOM && !c->custom) return ICF_RESULT_BAD_ARGUMENT;
+    if (!sap && (c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER)) {
+        if (!(c->range > 0)) return ICF_RESULT_BAD_ARGUMENT;
+        if (!(c->distance > 0)) return ICF_RESULT_INFEASIBLE;
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The coefficient of friction at a slip s: the static one up to 5 slip tolerances, the other from
+   15 on, a smooth step between */
+static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
+{
+    icf_real t = slip / (10 * c->slip_tolerance) - ICF_R(0.5);
+    if (c->friction_static < 0) return c->friction;
+    t = icfi_min(icfi_max(t, 0), 1);
+    return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
+}
+
+ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
+                                         const icf_real v0[3], icf_contact_term* term)
+{
+    const icf_contact* c = contact;
+    icf_contact_term t;
+    icf_real beta, most, mu;
+    icf_result result;
+    if (!c || !v0 || !term || w < 0) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_contact_check(c);
+    if (result != ICF_RESULT_OK) return result;
+    if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
+        return ICF_RESULT_NOT_FINITE;
+    if (!(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+
+    ICFI_MEMSET(&t, 0, sizeof t);
+    t.model = c->model;
+    beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
+    most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
+    t.bounded = icfi_normal_make(c, dt, most, &t.normal);
+    t.impulse0 = icfi_explicit_impulse(&t.normal, c, v0[2]);
+    if (c->distance <= c->adhesion_range) t.adhesion = dt * c->adhesion;
+
+    mu = icfi_friction_at(c, ICF_SQRT(v0[0] * v0[0] + v0[1] * v0[1]));
+    t.mu1 = t.mu2 = mu;
+    if (c->friction2 >= 0) t.mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
+    mu = icfi_max(t.mu1, t.mu2);
+    /* ICF (26); in the units of x = mu v, formulas of appendix B */
+    t.eps = mu > 0 ? mu * icfi_max(c->slip_tolerance, c->softness * w * mu * t.impulse0) : 1;
+    t.rt = c->softness * w; /* SAP (30) */
+    if (t.model == ICF_MODEL_SAP && !(t.rt >= ICFI_REAL_MIN)) {
+        t.rt = 1; /* nothing can move: no contact */
+        t.normal.scale = 0;
+    }
+    if (!icfi_finite(t.normal.scale) || !icfi_finite(t.normal.vhat) ||
+        !icfi_finite(t.normal.ahat) || !icfi_finite(t.normal.push) || !icfi_finite(t.impulse0) ||
+        !icfi_finite(t.adhesion) || !icfi_finite(t.eps) || !(t.eps > 0)) {
+        return ICF_RESULT_NOT_FINITE;
+    }
+    *term = t;
+    return ICF_RESULT_OK;
+}
+
+/* |x|_s = sqrt(|x|^2 + eps^2) - eps of x = (mu1 v1, mu2 v2), without cancellation: value, gradient
+   and Hessian (11, 12, 22) with respect to v */
+typedef struct icfi_soft {
+    icf_real value, g1, g2, h11, h12, h22;
+} icfi_soft;
+
+static icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1, icf_real v2)
+{
+    icf_real x1 = mu1 * v1, x2 = mu2 * v2, q = x1 * x1 + x2 * x2;
+    icf_real r = ICF_SQRT(q + eps * eps), t1 = x1 / r, t2 = x2 / r, e = eps / r;
+    icfi_soft s;
+    s.value = q / (r + eps);
+    s.g1 = mu1 * t1;
+    s.g2 = mu2 * t2;
+    s.h11 = mu1 * mu1 * (e * e + t2 * t2) / r;
+    s.h12 = -mu1 * mu2 * t1 * t2 / r;
+    s.h22 = mu2 * mu2 * (e * e + t1 * t1) / r;
+    return s;
+}
+
+/* What is priced: cost, impulse, and the Hessian's 11, 12, 1n, 22, 2n, nn */
+typedef struct icfi_price {
+    icf_real cost, impulse[3], h[6];
+    int32_t feasible;
+} icfi_price;
+
+/* l = gamma_n0 |x|_s + ell(vn) */
+static void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+{
+    icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
+    icf_real out[3];
+    p->feasible = icf_normal_evaluate(&t->normal, v[2], out);
+    p->cost = t->impulse0 * s.value + out[0];
+    p->impulse[0] = -t->impulse0 * s.g1;
+    p->impulse[1] = -t->impulse0 * s.g2;
+    p->impulse[2] = out[1];
+    p->h[0] = t->impulse0 * s.h11;
+    p->h[1] = t->impulse0 * s.h12;
+    p->h[2] = 0;
+    p->h[3] = t->impulse0 * s.h22;
+    p->h[4] = 0;
+    p->h[5] = -out[2];
+}
+
+/* l = ell(z), z = vn - |x|_s */
+static void icfi_similar(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+{
+    icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
+    icf_real out[3], n, k;
+    p->feasible = icf_normal_evaluate(&t->normal, v[2] - s.value, out);
+    n = out[1];
+    k = -out[2];
+    p->cost = out[0];
+    p->impulse[0] = -n * s.g1;
+    p->impulse[1] = -n * s.g2;
+    p->impulse[2] = n;
+    p->h[0] = k * s.g1 * s.g1 + n * s.h11;
+    p->h[1] = k * s.g1 * s.g2 + n * s.h12;
+    p->h[2] = -k * s.g1;
+    p->h[3] = k * s.g2 * s.g2 + n * s.h22;
+    p->h[4] = -k * s.g2;
+    p->h[5] = k;
+}
+
+/* SAP (27), (35) to (37), with R = diag(rt, rt, rn), in the velocities */
+static void icfi_sap(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+{
+    icf_real scale = t->normal.scale, mu = t->mu1, u = t->normal.vhat - v[2];
+    icf_real slip = ICF_SQRT(v[0] * v[0] + v[1] * v[1]), s = u + mu * slip, k, n, t1, t2, turn;
+    ICFI_MEMSET(p, 0, sizeof *p);
+    p->feasible = 1;
+    if (!(s > 0) || scale == 0) return;
+    if (mu > 0 && u >= 0 && slip <= mu * u * t->rt * scale) {
+        p->cost = (slip * slip / t->rt + u * u * scale) / 2;
+        p->impulse[0] = -v[0] / t->rt;
+        p->impulse[1] = -v[1] / t->rt;
+        p->impulse[2] = u * scale;
+        p->h[0] = p->h[3] = 1 / t->rt;
+        p->h[5] = scale;
+        return;
+    }
+    k = scale / (1 + mu * mu * t->rt * scale);
+    n = k * s;
+    t1 = slip > 0 ? v[0] / slip : 1;
+    t2 = slip > 0 ? v[1] / slip : 0;
+    turn = slip > 0 ? mu * n / slip : 0; /* without slip only mu = 0 comes here */
+    p->cost = k * s * s / 2;
+    p->impulse[0] = -mu * n * t1;
+    p->impulse[1] = -mu * n * t2;
+    p->impulse[2] = n;
+    p->h[0] = k * mu * mu * t1 * t1 + turn * t2 * t2;
+    p->h[1] = (k * mu * mu - turn) * t1 * t2;
+    p->h[2] = -k * mu * t1;
+    p->h[3] = k * mu * mu * t2 * t2 + turn * t1 * t1;
+    p->h[4] = -k * mu * t2;
+    p->h[5] = k;
+}
+
+static void icfi_contact_price(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+{
+    switch (t->model) {
+    case ICF_MODEL_LAGGED: icfi_lagged(t, v, p); break;
+    case ICF_MODEL_SIMILAR: icfi_similar(t, v, p); break;
+    default: icfi_sap(t, v, p); break;
+    }
+    p->cost += t->adhesion * v[2];
+    p->impulse[2] -= t->adhesion;
+    if (!p->feasible) {
+        ICFI_MEMSET(p, 0, sizeof *p);
+        p->cost = ICF_REAL_MAX;
+    }
+}
+
+ICF_API int icf_contact_evaluate(const icf_contact_term* term, const icf_real v[3], icf_real* cost,
+                                 icf_real impulse[3], icf_real hessian[9])
+{
+    icfi_price p;
+    icfi_contact_price(term, v, &p);
+    if (cost) *cost = p.cost;
+    if (impulse) ICFI_MEMCPY(impulse, p.impulse, sizeof p.impulse);
+    if (hessian) {
+        hessian[0] = p.h[0];
+        hessian[1] = hessian[3] = p.h[1];
+        hessian[2] = hessian[6] = p.h[2];
+        hessian[4] = p.h[3];
+        hessian[5] = hessian[7] = p.h[4];
+        hessian[8] = p.h[5];
+    }
+    return p.feasible;
+}
+
+/* ---- rows ---- */
+
+ICF_API icf_row icf_default_row(icf_row_kind kind)
+{
+    icf_row r;
+    ICFI_MEMSET(&r, 0, sizeof r);
+    r.kind = (int32_t)kind;
+    r.sign = 1;
+    r.near_rigid = kind == ICF_ROW_HOLONOMIC ? ICF_R(0.1) : 1;
+    r.effort = kind == ICF_ROW_MOTOR ? -1 : 0;
+    r.slip_tolerance = ICF_R(1e-4);
+    r.softness = ICF_R(1e-3);
+    r.cookie = ICFI_ROW_COOKIE;
+    return r;
+}
+
+static icf_result icfi_row_check(const icf_row* r)
+{
+    icf_real all[12];
+    if (r->cookie != ICFI_ROW_COOKIE) return ICF_RESULT_BAD_DEF;
+    all[0] = r->distance;
+    all[1] = r->stiffness;
+    all[2] = r->relaxation;
+    all[3] = r->near_rigid;
+    all[4] = r->damping;
+    all[5] = r->error;
+    all[6] = r->target;
+    all[7] = r->feedforward;
+    all[8] = r->effort;
+    all[9] = r->slip_tolerance;
+    all[10] = r->softness;
+    all[11] = r->weight;
+    if (!icfi_all_finite(12, all)) return ICF_RESULT_NOT_FINITE;
+    if (r->stiffness < 0 || r->relaxation < 0 || r->near_rigid < 0 || r->damping < 0 ||
+        r->softness < 0 || r->weight < 0 || !(r->slip_tolerance > 0)) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    switch (r->kind) {
+    case ICF_ROW_LIMIT:
+        if (r->sign != 1 && r->sign != -1) return ICF_RESULT_BAD_ARGUMENT;
+        /* fall through */
+    case ICF_ROW_HOLONOMIC:
+        return r->stiffness == 0 && r->near_rigid == 0 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
+    case ICF_ROW_DRY_FRICTION: return r->effort < 0 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
+    case ICF_ROW_MOTOR:
+    case ICF_ROW_QUADRATIC: return ICF_RESULT_OK;
+    default: return ICF_RESULT_BAD_ARGUMENT;
+    }
+}
+
+ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w,
+                                     icf_row_term* term)
+{
+    icf_row_term t;
+    icf_real most, tau;
+    icf_result result;
+    if (!row || !term || w < 0) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_row_check(row);
+    if (result != ICF_RESULT_OK) return result;
+    if (!icfi_finite(dt) || !icfi_finite(w)) return ICF_RESULT_NOT_FINITE;
+    if (!(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+
+    ICFI_MEMSET(&t, 0, sizeof t);
+    t.kind = row->kind;
+    t.sign = row->sign;
+    t.most = ICF_REAL_MAX;
+    t.normal.dt = dt;
+    t.normal.distance = row->distance;
+    switch (row->kind) {
+    case ICF_ROW_LIMIT:
+    case ICF_ROW_HOLONOMIC:
+        most = row->near_rigid > 0 ? icfi_stiffest(row->near_rigid, w) : ICF_REAL_MAX;
+        if (row->stiffness > 0) {
+            t.bounded = icfi_kelvin_voigt_make(dt, row->distance, row->stiffness, row->relaxation,
+                                               most, &t.normal);
+        } else {
+            /* as stiff as a period of beta steps, and critically damped: tau = beta dt / pi */
+            tau = icfi_max(row->relaxation, row->near_rigid * dt / ICFI_PI);
+            (void)icfi_kelvin_voigt_make(dt, row->distance, 0, tau, most, &t.normal);
+            t.normal.scale = most == ICF_REAL_MAX ? 0 : most; /* none where nothing can move */
+        }
+        t.slope = t.normal.scale;
+        t.target = t.normal.vhat;
+        break;
+    case ICF_ROW_MOTOR:
+        /* spring and damper, implicit: dt (Kp (e - dt u) + Kd (target - u)) */
+        t.slope = dt * (dt * row->stiffness + row->damping);
+        t.impulse0 = dt * row->feedforward;
+        if (t.slope > 0) {
+            t.target = dt * (row->stiffness * row->error + row->damping * row->target) / t.slope;
+        }
+        if (row->effort >= 0) t.most = dt * row->effort;
+        break;
+    case ICF_ROW_QUADRATIC:
+        t.slope = row->weight;
+        t.target = row->target;
+        break;
+    default: /* dry friction; ICF (26) */
+        t.most = dt * row->effort;
+        t.eps = icfi_max(row->slip_tolerance, row->softness * w * t.most);
+        break;
+    }
+    if (!icfi_finite(t.slope) || !icfi_finite(t.target) || !icfi_finite(t.impulse0) ||
+        !icfi_finite(t.most) || !icfi_finite(t.eps)) {
+        return ICF_RESULT_NOT_FINITE;
+    }
+    *term = t;
+    return ICF_RESULT_OK;
+}
+
+/* impulse0 + slope (target - u), within +-most: limit, motor, holonomic, quadratic but for the
+   limit's sign */
+static void icfi_clamped(const icf_row_term* t, icf_real u, icf_real out[3])
+{
+    icf_real s = t->impulse0 + t->slope * (t->target - u), size = ICF_FABS(s);
+    if (size <= t->most) {
+        out[0] = t->slope > 0 ? s * s / (2 * t->slope) : -s * u;
+        out[1] = s;
+        out[2] = t->slope;
+    } else {
+        out[1] = s < 0 ? -t->most : t->most;
+        out[0] = t->slope > 0 ? t->most * (size - t->most / 2) / t->slope : -out[1] * u;
+        out[2] = 0;
+    }
+}
+
+/* most |u|_s */
+static void icfi_dry_friction(const icf_row_term* t, icf_real u, icf_real out[3])
+{
+    icf_real r = ICF_SQRT(u * u + t->eps * t->eps), e = t->eps / r;
+    out[0] = t->most * u * u / (r + t->eps);
+    out[1] = -t->most * u / r;
+    out[2] = t->most * e * e / r;
+}
+
+/* cost, impulse, Hessian */
+static void icfi_row_price(const icf_row_term* t, icf_real u, icf_real out[3])
+{
+    switch (t->kind) {
+    case ICF_ROW_LIMIT:
+        (void)icf_normal_evaluate(&t->normal, t->sign * u, out);
+        out[1] *= t->sign;
+        out[2] = -out[2];
+        break;
+    case ICF_ROW_DRY_FRICTION: icfi_dry_friction(t, u, out); break;
+    default: icfi_clamped(t, u, out); break;
+    }
+}
+
+ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cost,
+                             icf_real* impulse, icf_real* hessian)
+{
+    icf_real out[3];
+    icfi_row_price(term, u, out);
+    if (cost) *cost = out[0];
+    if (impulse) *impulse = out[1];
+    if (hessian) *hessian = out[2];
+    return 1;
+}
+
 // ------------------------------------------------------------------------------------------------
 // Layer 7: the convex solver
 // >>solver
+
+/* The problem is cut into islands, groups of cliques that links and couplings connect, and each is
+   minimised by itself. One iteration of Newton's method:
+
+     evaluate   u = sum K v + bias of every link, its potentials at u, the gradient
+                A (v - v*) - sum K' gamma, and the momentum error SAP (26)
+     assemble   A + sum K' W K, W the link's sum of S' G S over its potentials: blocks go straight into the
+                factor (dense for a single clique)
+     direction  dv = -H^-1 gradient
+     search     along it: u + alpha du, so that a trial costs no products, and only slopes are compared,
+                which are exact where differences of costs are rounding
+
+   The cost is strictly convex and never rises, so this ends at the one minimum. The last step is
+   where rounding, not mathematics, decides: see icfi_at_floor.
+
+   The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
+   takes only the factors of the cliques' own blocks. */
+
+#define ICFI_OPTIONS_COOKIE 0x1cf0097e
+#define ICFI_SOLVED 0x1cf5017e
+
+/* A contact in a solve: it is kept until the next one, for icf_get_contact. */
+typedef struct icfi_contact_state {
+    icf_contact_term term;
+    icf_real s[18];                      /* v = S u + bias: 3 x rows, row-major */
+    icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
+    icf_real w, relaxation;              /* what else icf_get_contact wants */
+    icfi_price price;                    /* at v */
+    icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
+    icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
+    icf_real rolling, torsion, eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
+    int32_t rows, spins;
+} icfi_contact_state;
+
+typedef struct icfi_row_state {
+    icf_row_term term;
+    icf_real u, du, price[3];
+    int32_t row;
+} icfi_row_state;
+
+/* Where the pieces of a workspace are, for a problem of given sizes */
+typedef struct icfi_solve_at {
+    size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
+        coupling_start, coupling_list;
+    size_t bias_at, block_at, coupling_at, contact_start, contact_list, row_start, row_list, key;
+    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du,
+        link_impulse;
+    size_t scratch, contact, row, island;
+} icfi_solve_at;
+
+/* The sizes of a problem, summed up */
+typedef struct icfi_sizes {
+    int32_t unknowns, blocks, link_rows, largest;
+    size_t mass;  /* numbers in the blocks of A */
+    size_t edges; /* pairs of cliques, link by link, and couplings */
+} icfi_sizes;
+
+/* One solve: what it works on, by pointers into the workspace */
+typedef struct icfi_solve {
+    const icf_problem* p;
+    const icf_options* options;
+    icf_stats* stats;
+    icfi_sizes sizes;
+    unsigned char* memory;
+    size_t bytes;
+    int32_t *first, *group, *local, *cliques_of, *clique_start, *link_start, *link_list;
+    int32_t *coupling_start, *coupling_list, *bias_at, *contact_start, *contact_list, *row_start,
+        *row_list, *key;
+    size_t *mass_at, *block_at, *coupling_at;
+    icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
+    icf_real *u, *du, *link_impulse, *scratch;
+    icfi_contact_state* contact;
+    icfi_row_state* row;
+    size_t island_at;
+    icf_real bound;  /* A is at least the blocks in `factor` over this */
+    int32_t stopped; /* the caller wished */
+} icfi_solve;
+
+/* One island: its cliques, links and couplings are pieces of lists, and its matrix. */
+typedef struct icfi_island {
+    int32_t cliques, links, couplings, unknowns;
+    const int32_t *clique, *link, *coupling;
+    icf_real* x;     /* a vector of its unknowns in their order */
+    icf_real* dense; /* the matrix of a single clique, or NULL */
+    icf_sparse sparse;
+
+    /* where Newton's method is */
+    icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
+    icf_real energy; /* what costs and kinetic energies add up to, for rounding */
+    int32_t feasible;
+    int32_t iterations, factorizations, trials;
+    icf_stop stop;
+} icfi_island;
+
+ICF_API icf_problem icf_default_problem(void)
+{
+    icf_problem p;
+    ICFI_MEMSET(&p, 0, sizeof p);
+    return p;
+}
+
+ICF_API icf_options icf_default_options(void)
+{
+    icf_options o;
+    ICFI_MEMSET(&o, 0, sizeof o);
+#ifdef ICF_FLOAT
+    o.tolerance = ICF_R(1e-4);
+#else
+    o.tolerance = ICF_R(1e-5);
+#endif
+    o.iterations = 1000;
+    o.factorizations = 1000;
+    o.cookie = ICFI_OPTIONS_COOKIE;
+    return o;
+}
+
+/* ---- memory ---- */
+
+static icf_result icfi_refuse(icf_stats* stats, icf_part part, int32_t which, icf_result result)
+{
+    stats->part = part;
+    stats->which = which;
+    return result;
+}
+
+/* Adds up sizes, and refuses those that are out of range: the first thing done with a problem. */
+static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_stats* stats)
+{
+    const size_t most = 0x1fffffff;
+    size_t unknowns = 0, rows = 0, edges, m;
+    int32_t i;
+    ICFI_MEMSET(sizes, 0, sizeof *sizes);
+    if (p->cliques < 0 || p->couplings < 0 || p->links < 0 || p->contacts < 0 || p->rows < 0 ||
+        (p->cliques && (!p->clique_sizes || !p->mass || !p->v_free)) ||
+        (p->couplings && (!p->coupling_pairs || !p->coupling_blocks)) ||
+        (p->links && (!p->link_rows || !p->link_start)) || (p->contacts && !p->contact) ||
+        (p->rows && !p->row)) {
+        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    }
+    for (i = 0; i < p->cliques; i++) {
+        size_t n = (size_t)p->clique_sizes[i];
+        if (p->clique_sizes[i] < 0) {
+            return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_BAD_ARGUMENT);
+        }
+        unknowns += n;
+        sizes->mass = icfi_plus(sizes->mass, icfi_times(n, n));
+        if (unknowns > most || sizes->mass == (size_t)-1) {
+            return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_OVERFLOW);
+        }
+        if (p->clique_sizes[i] > sizes->largest) sizes->largest = p->clique_sizes[i];
+    }
+    edges = (size_t)p->couplings;
+    for (i = 0; i < p->links; i++) {
+        if (p->link_rows[i] < 1 || p->link_rows[i] > 6 || (i == 0 && p->link_start[0] != 0) ||
+            p->link_start[i + 1] < p->link_start[i]) {
+            return icfi_refuse(stats, ICF_PART_LINK, i, ICF_RESULT_BAD_ARGUMENT);
+        }
+        rows += (size_t)p->link_rows[i];
+        m = (size_t)(p->link_start[i + 1] - p->link_start[i]);
+        edges = icfi_plus(edges, m ? icfi_times(m, m - 1) / 2 : 0);
+    }
+    if (p->links) sizes->blocks = p->link_start[p->links];
+    if (sizes->blocks && (!p->block_clique || !p->blocks)) {
+        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    }
+    if (rows > most || edges > most) {
+        return icfi_refuse(stats, ICF_PART_LINK, 0, ICF_RESULT_OVERFLOW);
+    }
+    sizes->unknowns = (int32_t)unknowns;
+    sizes->link_rows = (int32_t)rows;
+    sizes->edges = edges;
+    return ICF_RESULT_OK;
+}
+
+static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icfi_arena* arena,
+                              icfi_solve_at* at)
+{
+    const size_t i4 = sizeof(int32_t), s8 = sizeof(size_t), r = sizeof(icf_real);
+    size_t n = (size_t)sizes->unknowns, c = (size_t)p->cliques, l = (size_t)p->links;
+    size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks, e = (size_t)sizes->link_rows;
+    at->first = icfi_arena_take(arena, c + 1, i4);
+    at->mass_at = icfi_arena_take(arena, c + 1, s8);
+    at->group = icfi_arena_take(arena, c, i4);
+    at->local = icfi_arena_take(arena, c, i4);
+    at->cliques_of = icfi_arena_take(arena, c, i4);
+    at->clique_start = icfi_arena_take(arena, c + 2, i4);
+    at->link_start = icfi_arena_take(arena, c + 2, i4);
+    at->link_list = icfi_arena_take(arena, l, i4);
+    at->coupling_start = icfi_arena_take(arena, c + 2, i4);
+    at->coupling_list = icfi_arena_take(arena, m, i4);
+    at->bias_at = icfi_arena_take(arena, l + 1, i4);
+    at->block_at = icfi_arena_take(arena, b + 1, s8);
+    at->coupling_at = icfi_arena_take(arena, m + 1, s8);
+    at->contact_start = icfi_arena_take(arena, l + 2, i4);
+    at->contact_list = icfi_arena_take(arena, (size_t)p->contacts, i4);
+    at->row_start = icfi_arena_take(arena, l + 2, i4);
+    at->row_list = icfi_arena_take(arena, (size_t)p->rows, i4);
+    at->key = icfi_arena_take(arena, l > m ? l : m, i4);
+    at->factor = icfi_arena_take(arena, sizes->mass, r);
+    at->d = icfi_arena_take(arena, n, r);
+    at->v = icfi_arena_take(arena, n, r);
+    at->start = icfi_arena_take(arena, n, r);
+    at->r = icfi_arena_take(arena, n, r);
+    at->gradient = icfi_arena_take(arena, n, r);
+    at->momentum = icfi_arena_take(arena, n, r);
+    at->impulse = icfi_arena_take(arena, n, r);
+    at->free_momentum = icfi_arena_take(arena, n, r);
+    at->dv = icfi_arena_take(arena, n, r);
+    at->dp = icfi_arena_take(arena, n, r);
+    at->u = icfi_arena_take(arena, e, r);
+    at->du = icfi_arena_take(arena, e, r);
+    at->link_impulse = icfi_arena_take(arena, e, r);
+    at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
+    at->contact = icfi_arena_take(arena, (size_t)p->contacts, sizeof(icfi_contact_state));
+    at->row = icfi_arena_take(arena, (size_t)p->rows, sizeof(icfi_row_state));
+    at->island = arena->used;
+}
+
+/* What an island takes after that: a vector, and its matrix. One clique: dense. Otherwise sizes and
+   pairs for the sparse matrix, its pattern, its factor. */
+typedef struct icfi_island_at {
+    size_t x, dense, size, pair, pattern, pattern_bytes, factor;
+} icfi_island_at;
+
+static void icfi_island_layout(size_t cliques, size_t edges, size_t unknowns, icfi_arena* arena,
+                               icfi_island_at* at)
+{
+    const size_t r = sizeof(icf_real);
+    at->x = icfi_arena_take(arena, unknowns, r);
+    at->dense = at->factor = arena->used;
+    if (cliques < 2) {
+        at->dense = icfi_arena_take(arena, icfi_times(unknowns, unknowns), r);
+        return;
+    }
+    at->size = icfi_arena_take(arena, cliques, sizeof(int32_t));
+    at->pair = icfi_arena_take(arena, edges, 2 * sizeof(int32_t));
+    at->pattern_bytes = icf_sparse_pattern_bytes((int32_t)cliques, (int32_t)edges);
+    if (!at->pattern_bytes) at->pattern_bytes = (size_t)-1;
+    at->pattern = icfi_arena_take(arena, at->pattern_bytes, 1);
+    at->factor = arena->used;
+}
+
+ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode)
+{
+    icfi_arena arena = icfi_arena_measure();
+    icfi_sizes sizes;
+    icf_stats stats;
+    icfi_solve_at at;
+    icfi_island_at island;
+    size_t factor, mark;
+    if (!problem || icfi_sum_sizes(problem, &sizes, &stats) != ICF_RESULT_OK) return 0;
+    icfi_solve_layout(problem, &sizes, &arena, &at);
+    mark = arena.used;
+    icfi_island_layout(1, 0, (size_t)sizes.largest, &arena, &island);
+    icfi_arena_release(&arena, mark);
+    icfi_island_layout((size_t)problem->cliques, sizes.edges, (size_t)sizes.unknowns, &arena,
+                       &island);
+    factor = icf_sparse_bytes_most(problem->cliques, (int32_t)sizes.edges, sizes.largest, mode);
+    (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes)
+{
+    icfi_arena arena = icfi_arena_over(memory, bytes);
+    if (!workspace || arena.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_BAD_ARGUMENT;
+    if (arena.result != ICF_RESULT_OK) return arena.result;
+    ICFI_MEMSET(workspace, 0, sizeof *workspace);
+    workspace->memory = memory;
+    workspace->bytes = bytes;
+    return ICF_RESULT_OK;
+}
+
+#define ICFI_PIECE(piece, type) s->piece = ICFI_AT(type, s->memory, at.piece)
+
+static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
+{
+    ICFI_PIECE(first, int32_t);
+    ICFI_PIECE(mass_at, size_t);
+    ICFI_PIECE(group, int32_t);
+    ICFI_PIECE(local, int32_t);
+    ICFI_PIECE(cliques_of, int32_t);
+    ICFI_PIECE(clique_start, int32_t);
+    ICFI_PIECE(link_start, int32_t);
+    ICFI_PIECE(link_list, int32_t);
+    ICFI_PIECE(coupling_start, int32_t);
+    ICFI_PIECE(coupling_list, int32_t);
+    ICFI_PIECE(bias_at, int32_t);
+    ICFI_PIECE(block_at, size_t);
+    ICFI_PIECE(coupling_at, size_t);
+    ICFI_PIECE(contact_start, int32_t);
+    ICFI_PIECE(contact_list, int32_t);
+    ICFI_PIECE(row_start, int32_t);
+    ICFI_PIECE(row_list, int32_t);
+    ICFI_PIECE(key, int32_t);
+    ICFI_PIECE(factor, icf_real);
+    ICFI_PIECE(d, icf_real);
+    ICFI_PIECE(v, icf_real);
+    ICFI_PIECE(start, icf_real);
+    ICFI_PIECE(r, icf_real);
+    ICFI_PIECE(gradient, icf_real);
+    ICFI_PIECE(momentum, icf_real);
+    ICFI_PIECE(impulse, icf_real);
+    ICFI_PIECE(free_momentum, icf_real);
+    ICFI_PIECE(dv, icf_real);
+    ICFI_PIECE(dp, icf_real);
+    ICFI_PIECE(u, icf_real);
+    ICFI_PIECE(du, icf_real);
+    ICFI_PIECE(link_impulse, icf_real);
+    ICFI_PIECE(scratch, icf_real);
+    ICFI_PIECE(contact, icfi_contact_state);
+    ICFI_PIECE(row, icfi_row_state);
+    s->island_at = at.island;
+}
+
+/* ---- small products ---- */
+
+/* y (+)= M x, M rows x n, row-major */
+static void icfi_apply(int32_t rows, int32_t n, const icf_real* m, const icf_real* x, icf_real* y,
+                       int add)
+{
+    int32_t i, j;
+    for (i = 0; i < rows; i++, m += n) {
+        icf_real sum = add ? y[i] : 0;
+        for (j = 0; j < n; j++) sum += m[j] * x[j];
+        y[i] = sum;
+    }
+}
+
+/* y += M' x, M rows x n, row-major */
+static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, const icf_real* x,
+                                  icf_real* y)
+{
+    int32_t i, j;
+    for (i = 0; i < rows; i++, m += n) {
+        for (j = 0; j < n; j++) y[j] += m[j] * x[i];
+    }
+}
+
+/* to += X' Y, m x n with columns ld apart; X and Y have `rows` rows, row-major */
+static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t n,
+                             const icf_real* y, icf_real* to, int32_t ld)
+{
+    int32_t i, j, k;
+    for (j = 0; j < n; j++, to += ld) {
+        for (k = 0; k < rows; k++) {
+            const icf_real f = y[k * n + j], *xk = x + k * m;
+            for (i = 0; i < m; i++) to[i] += xk[i] * f;
+        }
+    }
+}
+
+/* ---- the door: everything that the caller gives is looked at once ---- */
+
+static icf_result icfi_check_block(int32_t n, const icf_real* a)
+{
+    int32_t i, j;
+    if (!icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    for (i = 0; i < n; i++) {
+        if (!(a[i * n + i] > 0)) return ICF_RESULT_NOT_SPD;
+    }
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < i; j++) {
+            icf_real x = a[i * n + j], y = a[j * n + i];
+            /* to half the digits: inertia tensors are often turned, and that rounds */
+            if (ICF_FABS(x - y) >
+                ICF_SQRT(ICFI_EPSILON) * ICF_SQRT(a[i * n + i]) * ICF_SQRT(a[j * n + j])) {
+                return ICF_RESULT_NOT_SYMMETRIC;
+            }
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* Links, couplings and what hangs on them; and where their numbers begin */
+static icf_result icfi_check_links(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i, k, e;
+    size_t at = 0;
+    icf_result result;
+    s->first[0] = 0;
+    for (i = 0; i < p->cliques; i++) {
+        size_t n = (size_t)p->clique_sizes[i];
+        s->mass_at[i] = at;
+        s->first[i + 1] = s->first[i] + p->clique_sizes[i];
+        at += n * n;
+    }
+    for (i = 0, at = 0; i < p->couplings; i++) {
+        int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
+        size_t reals;
+        if (a < 0 || b < 0 || a >= p->cliques || b >= p->cliques || a == b) {
+            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_BAD_ARGUMENT);
+        }
+        reals = (size_t)p->clique_sizes[a] * (size_t)p->clique_sizes[b];
+        if (!icfi_all_finite(reals, p->coupling_blocks + at)) {
+            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
+        }
+        s->coupling_at[i] = at;
+        at += reals;
+    }
+    /* `local` is the last link that was seen to read a clique, until islands are made */
+    for (i = 0; i < p->cliques; i++) s->local[i] = -1;
+    for (i = 0, e = 0, at = 0; i < p->links; i++) {
+        int32_t rows = p->link_rows[i];
+        s->bias_at[i] = e;
+        if (p->link_bias && !icfi_all_finite((size_t)rows, p->link_bias + e)) {
+            return icfi_refuse(s->stats, ICF_PART_LINK, i, ICF_RESULT_NOT_FINITE);
+        }
+        e += rows;
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            int32_t c = p->block_clique[k];
+            size_t reals;
+            if (c < 0 || c >= p->cliques || s->local[c] == i) {
+                return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_BAD_ARGUMENT);
+            }
+            s->local[c] = i;
+            reals = (size_t)rows * (size_t)p->clique_sizes[c];
+            if (!icfi_all_finite(reals, p->blocks + at)) {
+                return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
+            }
+            s->block_at[k] = at;
+            at += reals;
+        }
+    }
+    for (i = 0; i < p->contacts; i++) {
+        const icf_contact* c = p->contact + i;
+        result = icfi_contact_check(c);
+        if (result == ICF_RESULT_OK &&
+            (c->link < 0 || c->link >= p->links ||
+             (p->link_rows[c->link] != 3 && p->link_rows[c->link] != 6) ||
+             (p->link_rows[c->link] == 3 && (c->torsion > 0 || c->rolling > 0)))) {
+            result = ICF_RESULT_BAD_ARGUMENT;
+        }
+        if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
+    }
+    for (i = 0; i < p->rows; i++) {
+        const icf_row* r = p->row + i;
+        result = icfi_row_check(r);
+        if (result == ICF_RESULT_OK &&
+            (r->link < 0 || r->link >= p->links || r->row < 0 || r->row >= p->link_rows[r->link])) {
+            result = ICF_RESULT_BAD_ARGUMENT;
+        }
+        if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_ROW, i, result);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The step, masses and velocities */
+static icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
+{
+    const icf_problem* p = s->p;
+    int32_t i;
+    icf_result result;
+    if (!icfi_finite(p->dt))
+        return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
+    if (!(p->dt > 0)) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    for (i = 0; i < p->cliques; i++) {
+        int32_t n = p->clique_sizes[i];
+        size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
+        result = icfi_check_block(n, p->mass + at);
+        if (result == ICF_RESULT_OK && p->mass_bound)
+            result = icfi_check_block(n, p->mass_bound + at);
+        if (result == ICF_RESULT_OK &&
+            (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
+             (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
+            result = ICF_RESULT_NOT_FINITE;
+        }
+        if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, result);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* Factors the cliques' own blocks of A, or of the bound given for it; D = diag(A)^-1/2, and the
+   momentum A v*. */
+static icf_result icfi_factor_masses(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    const icf_real* bound = p->mass_bound ? p->mass_bound : p->mass;
+    int32_t i, j, pivot;
+    for (i = 0; i < p->cliques; i++) {
+        int32_t n = p->clique_sizes[i], f = s->first[i];
+        const icf_real* a = p->mass + s->mass_at[i];
+        icf_real* factor = s->factor + s->mass_at[i];
+        if (n) ICFI_MEMCPY(factor, bound + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
+        if (icf_dense_factor(n, factor, n, &pivot) != ICF_RESULT_OK) {
+            return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
+        }
+        for (j = 0; j < n; j++) s->d[f + j] = 1 / ICF_SQRT(a[j * n + j]);
+        icfi_apply(n, n, a, p->v_free + f, s->free_momentum + f, 0);
+    }
+    for (i = 0; i < p->couplings; i++) {
+        int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
+        int32_t na = p->clique_sizes[a], nb = p->clique_sizes[b], fa = s->first[a],
+                fb = s->first[b];
+        const icf_real* block = p->coupling_blocks + s->coupling_at[i];
+        icfi_apply(na, nb, block, p->v_free + fb, s->free_momentum + fa, 1);
+        icfi_apply_transposed(na, nb, block, p->v_free + fa, s->free_momentum + fb);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- islands ---- */
+
+static int32_t icfi_root(int32_t* group, int32_t i)
+{
+    while (group[i] != i) {
+        group[i] = group[group[i]];
+        i = group[i];
+    }
+    return i;
+}
+
+/* The smaller clique stays the root, so that islands are numbered by their first clique. */
+static void icfi_join(int32_t* group, int32_t a, int32_t b)
+{
+    a = icfi_root(group, a);
+    b = icfi_root(group, b);
+    if (a < b) {
+        group[b] = a;
+    } else {
+        group[a] = b;
+    }
+}
+
+/* Lists the items 0 .. count - 1 by their keys, in order: start[k] .. start[k + 1] - 1 are those of
+   key k. Items with a key below 0 are left out. start has keys + 2 places. */
+static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, int32_t keys,
+                         int32_t* start, int32_t* list)
+{
+    int32_t i, k;
+    for (k = 0; k < keys + 2; k++) start[k] = 0;
+    for (i = 0; i < count; i++) {
+        k = *(const int32_t*)(const void*)((const unsigned char*)key + stride * i);
+        if (k >= 0) start[k + 2]++;
+    }
+    for (k = 0; k < keys; k++) start[k + 2] += start[k + 1];
+    for (i = 0; i < count; i++) {
+        k = *(const int32_t*)(const void*)((const unsigned char*)key + stride * i);
+        if (k >= 0) list[start[k + 1]++] = i;
+    }
+}
+
+/* Numbers the islands that have a link, and sorts cliques, links, couplings by them, contacts and rows
+   by their links. */
+static int32_t icfi_find_islands(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t *group = s->group, *island = s->local, islands = 0, i, k;
+    for (i = 0; i < p->cliques; i++) group[i] = i;
+    for (i = 0; i < p->couplings; i++) {
+        icfi_join(group, p->coupling_pairs[2 * i], p->coupling_pairs[2 * i + 1]);
+    }
+    for (i = 0; i < p->links; i++) {
+        for (k = p->link_start[i] + 1; k < p->link_start[i + 1]; k++) {
+            icfi_join(group, p->block_clique[k - 1], p->block_clique[k]);
+        }
+    }
+    /* the island of a root: -1 without a link, -2 with one until it has a number */
+    for (i = 0; i < p->cliques; i++) island[i] = -1;
+    for (i = 0; i < p->links; i++) {
+        if (p->link_start[i] < p->link_start[i + 1]) {
+            island[icfi_root(group, p->block_clique[p->link_start[i]])] = -2;
+        }
+    }
+    for (i = 0; i < p->cliques; i++) {
+        int32_t root = icfi_root(group, i);
+        if (island[root] == -2) island[root] = islands++;
+        island[i] = island[root];
+    }
+    icfi_sort_by(p->cliques, island, sizeof(int32_t), islands, s->clique_start, s->cliques_of);
+
+    for (i = 0; i < p->couplings; i++) s->key[i] = island[p->coupling_pairs[2 * i]];
+    icfi_sort_by(p->couplings, s->key, sizeof(int32_t), islands, s->coupling_start,
+                 s->coupling_list);
+    for (i = 0; i < p->links; i++) {
+        k = p->link_start[i];
+        s->key[i] = k < p->link_start[i + 1] ? island[p->block_clique[k]] : -1;
+    }
+    icfi_sort_by(p->links, s->key, sizeof(int32_t), islands, s->link_start, s->link_list);
+    if (p->contacts) {
+        icfi_sort_by(p->contacts, &p->contact->link, sizeof(icf_contact), p->links,
+                     s->contact_start, s->contact_list);
+    } else {
+        for (i = 0; i <= p->links; i++) s->contact_start[i] = 0;
+    }
+    if (p->rows) {
+        icfi_sort_by(p->rows, &p->row->link, sizeof(icf_row), p->links, s->row_start, s->row_list);
+    } else {
+        for (i = 0; i <= p->links; i++) s->row_start[i] = 0;
+    }
+    for (i = 0; i < p->cliques; i++) group[i] = island[i];
+    for (i = 0; i < islands; i++) {
+        for (k = s->clique_start[i]; k < s->clique_start[i + 1]; k++) {
+            s->local[s->cliques_of[k]] = k - s->clique_start[i];
+        }
+    }
+    return islands;
+}
+
+/* ---- terms ---- */
+
+/* y (+)= K v of a link */
+static void icfi_read_link(const icfi_solve* s, int32_t link, const icf_real* v, icf_real* u)
+{
+    const icf_problem* p = s->p;
+    int32_t k, rows = p->link_rows[link];
+    for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+        int32_t c = p->block_clique[k];
+        icfi_apply(rows, p->clique_sizes[c], p->blocks + s->block_at[k], v + s->first[c], u, 1);
+    }
+}
+
+/* u = K v + bias of a link */
+static void icfi_link_velocity(const icfi_solve* s, int32_t link, const icf_real* v, icf_real* u)
+{
+    int32_t i, rows = s->p->link_rows[link];
+    for (i = 0; i < rows; i++) u[i] = s->p->link_bias ? s->p->link_bias[s->bias_at[link] + i] : 0;
+    icfi_read_link(s, link, v, u);
+}
+
+/* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
+static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36])
+{
+    const icf_problem* p = s->p;
+    int32_t rows = p->link_rows[link], i, j, k, q;
+    for (i = 0; i < rows * rows; i++) w[i] = 0;
+    for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+        int32_t c = p->block_clique[k], n = p->clique_sizes[c];
+        const icf_real* block = p->blocks + s->block_at[k];
+        if (!n) continue;
+        ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->scratch, rows, n);
+        for (i = 0; i < rows; i++) {
+            for (j = 0; j < rows; j++) {
+                icf_real sum = 0;
+                for (q = 0; q < n; q++) sum += block[i * n + q] * s->scratch[j * n + q];
+                w[i * rows + j] += sum;
+            }
+        }
+    }
+}
+
+/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
+   because a . (omega x point) = omega . (point x a). */
+static void icfi_contact_map(const icf_contact* c, int32_t rows, icf_real* s, icf_real* bias)
+{
+    icf_vec3 axes[3];
+    int32_t i;
+    (void)icfi_contact_frame(c, axes);
+    for (i = 0; i < 3; i++, s += rows) {
+        s[0] = axes[i].x;
+        s[1] = axes[i].y;
+        s[2] = axes[i].z;
+        if (rows == 6) {
+            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
+            s[3] = lever.x;
+            s[4] = lever.y;
+            s[5] = lever.z;
+        }
+        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
+    }
+}
+
+/* ||W||_F / 3 of the 3 x 3 block S W S' of a contact; with `spin`, of the angular velocities */
+static icf_real icfi_contact_w(const icf_real* s, int32_t rows, const icf_real* w, int spin)
+{
+    icf_real t[6], sum = 0, x;
+    int32_t i, j, k, from = spin ? 3 : 0, count = spin ? 3 : rows;
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < count; j++) {
+            t[j] = 0;
+            for (k = 0; k < count; k++) t[j] += s[i * rows + k] * w[(from + k) * rows + from + j];
+        }
+        for (k = 0; k < 3; k++) {
+            x = 0;
+            for (j = 0; j < count; j++) x += t[j] * s[k * rows + j];
+            sum += x * x;
+        }
+    }
+    return ICF_SQRT(sum) / 3;
+}
+
+static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
+                                    const icf_real* w)
+{
+    const icf_contact* c = s->p->contact + index;
+    icfi_contact_state* state = s->contact + index;
+    int32_t rows = s->p->link_rows[link];
+    icf_real v0[3], eps;
+    icf_result result;
+    ICFI_MEMSET(state, 0, sizeof *state);
+    state->rows = rows;
+    state->relaxation = c->relaxation;
+    icfi_contact_map(c, rows, state->s, state->bias);
+    ICFI_MEMCPY(v0, state->bias, sizeof v0);
+    icfi_apply(3, rows, state->s, u0, v0, 1);
+    state->w = c->effective_mass_inverse;
+    if (state->w == 0) state->w = icfi_contact_w(state->s, rows, w, 0);
+    result = icf_contact_term_make(c, s->p->dt, state->w, v0, &state->term);
+    if (result != ICF_RESULT_OK) return result;
+    if (state->term.bounded) s->stats->bounded++;
+#ifdef ICF_VALIDATE
+    if (state->term.normal.law == ICF_LAW_CUSTOM) {
+        result = icf_law_check(c->custom, c->user, s->p->dt, c->distance, v0[2]);
+        if (result != ICF_RESULT_OK) return result;
+    }
+#endif
+    if (c->rolling > 0 || c->torsion > 0) {
+        state->spins = 1;
+        state->rolling = c->rolling * state->term.impulse0;
+        state->torsion = c->torsion * state->term.impulse0;
+        eps = c->softness * icfi_contact_w(state->s, rows, w, 1);
+        state->eps[0] = icfi_max(c->spin_tolerance, eps * state->rolling);
+        state->eps[1] = icfi_max(c->spin_tolerance, eps * state->torsion);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* All potentials become terms, with the velocities of the step's start: v_last, or v. */
+static icf_result icfi_make_terms(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    const icf_real* last = p->v_last ? p->v_last : s->v;
+    int32_t link, k;
+    icf_result result;
+    for (link = 0; link < p->links; link++) {
+        int32_t first = s->contact_start[link], end = s->contact_start[link + 1];
+        int32_t rows = p->link_rows[link], row = s->row_start[link],
+                row_end = s->row_start[link + 1];
+        icf_real u0[6], w[36];
+        if (first == end && row == row_end) continue;
+        icfi_link_velocity(s, link, last, u0);
+        icfi_link_delassus(s, link, w);
+        for (k = first; k < end; k++) {
+            result = icfi_make_contact(s, s->contact_list[k], link, u0, w);
+            if (result != ICF_RESULT_OK) {
+                return icfi_refuse(s->stats, ICF_PART_CONTACT, s->contact_list[k], result);
+            }
+        }
+        for (k = row; k < row_end; k++) {
+            const icf_row* r = p->row + s->row_list[k];
+            icfi_row_state* state = s->row + s->row_list[k];
+            ICFI_MEMSET(state, 0, sizeof *state);
+            state->row = r->row;
+            result = icf_row_term_make(r, p->dt, w[r->row * rows + r->row], &state->term);
+            if (result != ICF_RESULT_OK) {
+                return icfi_refuse(s->stats, ICF_PART_ROW, s->row_list[k], result);
+            }
+            if (state->term.bounded) s->stats->bounded++;
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- evaluation ---- */
+
+/* Torsion and rolling at the angular velocity `spin`: they are friction on gamma_n0, as lagged. */
+static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
+{
+    icfi_soft roll = icfi_soft_norm(1, 1, c->eps[0], spin[0], spin[1]);
+    icfi_soft turn = icfi_soft_norm(1, 0, c->eps[1], spin[2], 0);
+    c->spin_impulse[0] = -c->rolling * roll.g1;
+    c->spin_impulse[1] = -c->rolling * roll.g2;
+    c->spin_impulse[2] = -c->torsion * turn.g1;
+    c->spin_h[0] = c->rolling * roll.h11;
+    c->spin_h[1] = c->rolling * roll.h12;
+    c->spin_h[2] = c->rolling * roll.h22;
+    c->spin_h[3] = c->torsion * turn.h11;
+    return c->rolling * roll.value + c->torsion * turn.value;
+}
+
+/* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
+static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
+                                  icf_real v[3], icf_real spin[3], int add)
+{
+    int32_t i;
+    icfi_apply(3, rows, c->s, u, v, add);
+    if (!c->spins) return;
+    for (i = 0; i < 3; i++) {
+        const icf_real* a = c->s + 6 * i;
+        spin[i] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
+    }
+}
+
+/* Prices what hangs on a link at its velocity u; adds the impulses to `impulse`. Answers the cost. */
+static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, icf_real* impulse,
+                                icfi_island* island)
+{
+    int32_t rows = s->p->link_rows[link], k, i;
+    icf_real cost = 0;
+    for (i = 0; i < rows; i++) impulse[i] = 0;
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        ICFI_MEMCPY(c->v, c->bias, sizeof c->v);
+        icfi_contact_velocity(c, rows, u, c->v, c->spin, 1);
+        icfi_contact_price(&c->term, c->v, &c->price);
+        if (!c->price.feasible) island->feasible = 0;
+        cost += c->price.cost;
+        icfi_apply_transposed(3, rows, c->s, c->price.impulse, impulse);
+        if (c->spins) {
+            cost += icfi_spin_price(c, c->spin);
+            for (i = 0; i < 3; i++) {
+                impulse[3] += c->s[6 * i] * c->spin_impulse[i];
+                impulse[4] += c->s[6 * i + 1] * c->spin_impulse[i];
+                impulse[5] += c->s[6 * i + 2] * c->spin_impulse[i];
+            }
+        }
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->u = u[r->row];
+        icfi_row_price(&r->term, r->u, r->price);
+        cost += r->price[0];
+        impulse[r->row] += r->price[1];
+    }
+    return cost;
+}
+
+/* y = A x on an island; the entries of other islands stay. */
+static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, const icf_real* x,
+                            icf_real* y)
+{
+    const icf_problem* p = s->p;
+    int32_t k;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = p->clique_sizes[c], f = s->first[c];
+        icfi_apply(n, n, p->mass + s->mass_at[c], x + f, y + f, 0);
+    }
+    for (k = 0; k < island->couplings; k++) {
+        int32_t e = island->coupling[k], a = p->coupling_pairs[2 * e],
+                b = p->coupling_pairs[2 * e + 1];
+        int32_t na = p->clique_sizes[a], nb = p->clique_sizes[b], fa = s->first[a],
+                fb = s->first[b];
+        const icf_real* block = p->coupling_blocks + s->coupling_at[e];
+        icfi_apply(na, nb, block, x + fb, y + fa, 1);
+        icfi_apply_transposed(na, nb, block, x + fa, y + fb);
+    }
+}
+
+/* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
+static void icfi_evaluate(icfi_solve* s, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    int32_t k, b, i;
+    icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0;
+    island->feasible = 1;
+    island->cost = 0;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            s->r[i] = s->v[i] - p->v_free[i];
+            s->impulse[i] = 0;
+        }
+    }
+    icfi_mass_times(s, island, s->r, s->momentum);
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k], rows = p->link_rows[link];
+        icf_real *u = s->u + s->bias_at[link], *gamma = s->link_impulse + s->bias_at[link];
+        icfi_link_velocity(s, link, s->v, u);
+        island->cost += icfi_price_link(s, link, u, gamma, island);
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b];
+            icfi_apply_transposed(rows, p->clique_sizes[c], p->blocks + s->block_at[b], gamma,
+                                  s->impulse + s->first[c]);
+        }
+    }
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            icf_real d = s->d[i], x = d * (s->momentum[i] + s->free_momentum[i]), y;
+            kinetic += s->r[i] * s->momentum[i];
+            s->gradient[i] = s->momentum[i] - s->impulse[i];
+            momentum += x * x;
+            y = d * s->impulse[i];
+            impulse += y * y;
+            x = d * s->gradient[i];
+            gradient += x * x;
+        }
+    }
+    island->cost += kinetic / 2;
+    island->gradient = ICF_SQRT(gradient);
+    island->scale = ICF_SQRT(icfi_max(momentum, impulse));
+    island->error = island->gradient > 0 ? island->gradient / island->scale : 0;
+}
+
+/* 1/2 x' A^-1 x of an island with the cliques' own factors */
+static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const icf_real* x)
+{
+    icf_real sum = 0;
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = s->p->clique_sizes[c];
+        const icf_real* xc = x + s->first[c];
+        if (!n) continue;
+        ICFI_MEMCPY(s->scratch, xc, (size_t)n * sizeof(icf_real));
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->scratch, 1, n);
+        for (i = 0; i < n; i++) sum += xc[i] * s->scratch[i];
+    }
+    return sum / 2;
+}
+
+/* ---- the Newton matrix ---- */
+
+/* W of a link: the sum of S' G S over its contacts, and its rows' own */
+static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
+{
+    int32_t rows = s->p->link_rows[link], k, i, j;
+    for (i = 0; i < rows * rows; i++) w[i] = 0;
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
+        for (j = 0; j < rows; j++) {
+            icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
+            icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
+            icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
+            for (i = 0; i < rows; i++) w[i + j * rows] += a[i] * x + b[i] * y + n[i] * z;
+        }
+        if (!c->spins) continue;
+        h = c->spin_h;
+        for (j = 0; j < 3; j++) {
+            icf_real x = h[0] * a[j] + h[1] * b[j], y = h[1] * a[j] + h[2] * b[j], z = h[3] * n[j];
+            for (i = 0; i < 3; i++) w[21 + i + 6 * j] += a[i] * x + b[i] * y + n[i] * z;
+        }
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        w[r->row * (rows + 1)] += r->price[2];
+    }
+}
+
+/* H = A + sum K' W K into the island's matrix */
+static void icfi_assemble(icfi_solve* s, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    int32_t k, a, b, edge = island->couplings, ld;
+    icf_real w[36], *to;
+    if (island->dense) {
+        int32_t c = island->clique[0], n = p->clique_sizes[c];
+        if (n) {
+            ICFI_MEMCPY(island->dense, p->mass + s->mass_at[c],
+                        (size_t)n * (size_t)n * sizeof(icf_real));
+        }
+    } else {
+        (void)icf_sparse_begin(&island->sparse);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            (void)icf_sparse_add_diagonal(&island->sparse, k, p->mass + s->mass_at[c],
+                                          p->clique_sizes[c]);
+        }
+        for (k = 0; k < island->couplings; k++) {
+            /* row-major: the transposed block by columns, and so the edge was given turned */
+            int32_t e = island->coupling[k];
+            (void)icf_sparse_add_edge(&island->sparse, k, p->coupling_blocks + s->coupling_at[e],
+                                      p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
+        }
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k], rows = p->link_rows[link];
+        icfi_link_hessian(s, link, w);
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb], i, j, q;
+            const icf_real* block = p->blocks + s->block_at[b];
+            /* T = W K_b */
+            for (i = 0; i < rows; i++) {
+                icf_real* t = s->scratch + i * nb;
+                for (j = 0; j < nb; j++) t[j] = w[i] * block[j];
+                for (q = 1; q < rows; q++) {
+                    icf_real f = w[i + q * rows];
+                    for (j = 0; j < nb; j++) t[j] += f * block[q * nb + j];
+                }
+            }
+            for (a = p->link_start[link]; a <= b; a++) {
+                int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
+                const icf_real* other = p->blocks + s->block_at[a];
+                if (island->dense) {
+                    icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
+                    continue;
+                }
+                to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
+                            : icfi_sparse_block(&island->sparse, island->cliques + edge++, &ld);
+                if (!to) continue;
+                if (ld > 0) {
+                    icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
+                } else { /* the block is stored turned */
+                    icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
+                }
+            }
+        }
+    }
+}
+
+/* dv = -H^-1 gradient. Where rounding has spoilt H, or conjugate gradients end nowhere, the direction
+   is -A^-1 gradient with the cliques' own blocks, along which the cost falls as well. */
+static void icfi_direction(icfi_solve* s, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    int32_t k, i, at, good, n = island->unknowns;
+    icf_real* x = island->x;
+    for (k = 0, at = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
+    }
+    if (island->dense) {
+        good = icf_dense_factor(n, island->dense, n, NULL) == ICF_RESULT_OK;
+        if (good) (void)icf_dense_solve(n, island->dense, n, x, 1, n);
+    } else {
+        good = icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
+        if (good) {
+            icf_result result = icf_sparse_solve(&island->sparse, x, 1, n);
+            good = result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED;
+        }
+    }
+    good = good && icfi_all_finite((size_t)n, x);
+    for (k = 0, at = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], size = p->clique_sizes[c], f = s->first[c];
+        for (i = 0; i < size; i++) s->dv[f + i] = good ? x[at++] : -s->gradient[f + i];
+        if (!good) (void)icf_dense_solve(size, s->factor + s->mass_at[c], size, s->dv + f, 1, size);
+    }
+    icfi_mass_times(s, island, s->dv, s->dp);
+    island->factorizations++;
+}
+
+/* ---- the line search ---- */
+
+/* The cost along v + alpha dv: its slope and curvature, and the size of the terms of the slope, of
+   which rounding takes its part */
+typedef struct icfi_line {
+    icf_real slope0, bend; /* of the quadratic part: at alpha = 0, and per alpha */
+    icf_real slope, curvature, size;
+} icfi_line;
+
+/* Velocities of the potentials along dv */
+static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+{
+    const icf_problem* p = s->p;
+    int32_t k, j, i;
+    line->slope0 = line->bend = 0;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            line->slope0 += s->dp[i] * s->r[i];
+            line->bend += s->dp[i] * s->dv[i];
+        }
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k], rows = p->link_rows[link];
+        icf_real* du = s->du + s->bias_at[link];
+        for (i = 0; i < rows; i++) du[i] = 0;
+        icfi_read_link(s, link, s->dv, du);
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv, 0);
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            icfi_row_state* r = s->row + s->row_list[j];
+            r->du = du[r->row];
+        }
+    }
+}
+
+static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
+{
+    return x[0] * (h[0] * x[0] + 2 * (h[1] * x[1] + h[2] * x[2])) +
+           x[1] * (h[3] * x[1] + 2 * h[4] * x[2]) + h[5] * x[2] * x[2];
+}
+
+/* Fills the slope and curvature at alpha. Answers 0 beyond a barrier. */
+static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alpha, icfi_line* line)
+{
+    int32_t k, j, i;
+    icf_real slope = line->slope0 + alpha * line->bend, curvature = line->bend, x;
+    icf_real size = ICF_FABS(line->slope0) + alpha * line->bend;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            icf_real v[3];
+            icfi_price price;
+            for (i = 0; i < 3; i++) v[i] = c->v[i] + alpha * c->dv[i];
+            icfi_contact_price(&c->term, v, &price);
+            if (!price.feasible) return 0;
+            x = 0;
+            for (i = 0; i < 3; i++) x += c->dv[i] * price.impulse[i];
+            slope -= x;
+            size += ICF_FABS(x);
+            curvature += icfi_quadratic_form(price.h, c->dv);
+            if (c->spins) {
+                icf_real h[6];
+                for (i = 0; i < 3; i++) v[i] = c->spin[i] + alpha * c->spin_dv[i];
+                (void)icfi_spin_price(c, v);
+                h[0] = c->spin_h[0];
+                h[1] = c->spin_h[1];
+                h[2] = h[4] = 0;
+                h[3] = c->spin_h[2];
+                h[5] = c->spin_h[3];
+                x = 0;
+                for (i = 0; i < 3; i++) x += c->spin_dv[i] * c->spin_impulse[i];
+                slope -= x;
+                size += ICF_FABS(x);
+                curvature += icfi_quadratic_form(h, c->spin_dv);
+            }
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            const icfi_row_state* r = s->row + s->row_list[j];
+            icf_real out[3];
+            icfi_row_price(&r->term, r->u + alpha * r->du, out);
+            x = r->du * out[1];
+            slope -= x;
+            size += ICF_FABS(x);
+            curvature += r->du * r->du * out[2];
+        }
+    }
+    line->slope = slope;
+    line->curvature = curvature;
+    line->size = size;
+    return 1;
+}
+
+/* The step to the minimum along the line, to a hundredth of the slope at its start: Newton's method on the
+   slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
+   to the next the cost falls by at least what the nearer slope says; a step is taken only if these
+   falls and rises add up to a fall. */
+static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
+{
+    icf_real low = 0, high = -1, alpha = 1, fall = 0, wide = 0, next, rise;
+    icfi_line line;
+    int trial, feasible;
+    icfi_start_line(s, island, &line);
+    for (trial = 0; trial < 100; trial++) {
+        icf_real rounding;
+        feasible = icfi_try_line(s, island, alpha, &line);
+        island->trials++;
+        next = -1;
+        if (feasible) {
+            rounding = 4 * ICFI_EPSILON * line.size;
+            rise = (alpha - low) * line.slope;
+            if (ICF_FABS(line.slope) <= rounding) return alpha;
+            if (ICF_FABS(line.slope) <= ICF_R(0.01) * ICF_FABS(slope0) && fall + rise <= 0)
+                return alpha;
+            next = alpha - line.slope / line.curvature;
+        }
+        if (feasible && line.slope < 0) {
+            fall += rise;
+            low = alpha;
+            if (high < 0 && !(next > low && next < 4 * low)) next = 4 * low;
+        } else {
+            high = alpha;
+        }
+        if (high >= 0) {
+            /* the middle, if Newton leads out of the bracket or that is not half what it was */
+            if (!(next > low && next < high) || (wide > 0 && high - low > wide / 2))
+                next = low + (high - low) / 2;
+            if (!(next > low && next < high)) break; /* nothing between */
+            wide = high - low;
+        }
+        alpha = next;
+    }
+    return low;
+}
+
+/* ---- Newton's method ---- */
+
+/* All islands add to the history: `before` holds the sums over those that are done. */
+static void icfi_record(icfi_solve* s, const icfi_island* island, const icf_iteration* before)
+{
+    const icf_options* o = s->options;
+    icf_iteration* h;
+    if (island->iterations >= o->history_capacity) return;
+    h = o->history + island->iterations;
+    if (island->iterations >= s->stats->history) {
+        *h = *before;
+        s->stats->history = island->iterations + 1;
+    }
+    h->cost += island->cost;
+    h->gradient = ICF_SQRT(h->gradient * h->gradient + island->gradient * island->gradient);
+    h->momentum_error = icfi_max(h->momentum_error, island->error);
+}
+
+/* Whether the island's v is v* because no potential does anything there */
+static int icfi_is_free(icfi_solve* s, icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            s->start[i] = s->v[i];
+            s->v[i] = s->p->v_free[i];
+        }
+    }
+    icfi_evaluate(s, island);
+    if (island->feasible && island->gradient == 0) return 1;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->start[i];
+    }
+    return 0;
+}
+
+/* Moves a start that a barrier forbids to v = 0, where it allows everything but a bias. */
+static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
+{
+    int32_t k, i;
+    icfi_evaluate(s, island);
+    if (island->feasible) return 1;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = 0;
+    }
+    icfi_evaluate(s, island);
+    return island->feasible;
+}
+
+static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
+{
+    const icf_options* o = s->options;
+    if (island->error <= o->tolerance) return ICF_STOP_CONVERGED;
+    if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <= o->energy) {
+        return ICF_STOP_CONVERGED;
+    }
+    if (!s->stopped && o->should_stop && o->should_stop(o->user)) s->stopped = 1;
+    if (s->stopped) return ICF_STOP_CALLER;
+    if (island->iterations >= o->iterations) return ICF_STOP_ITERATIONS;
+    if (island->factorizations >= o->factorizations) return ICF_STOP_FACTORIZATIONS;
+    return ICF_STOP_NONE;
+}
+
+/* Whether rounding is all that is left. Either the whole step is below the rounding of v; or steps are
+   so small that Newton's method should be squaring the error each time, and for four of them it has
+   not even halved. `fall` is the square of the step in the norm of H. */
+static int icfi_at_floor(const icfi_island* island, icf_real fall, int32_t stale)
+{
+    icf_real unit = ICFI_EPSILON * island->scale;
+    return fall <= 16 * unit * unit || (stale >= 4 && fall <= unit * island->scale);
+}
+
+/* Minimises one island from s->v. */
+static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iteration* before)
+{
+    icf_real best = ICF_REAL_MAX;
+    int32_t stale = 0, k, i;
+    for (;;) {
+        icf_real slope = 0, alpha;
+        if (!icfi_finite(island->cost) || !icfi_finite(island->gradient))
+            return ICF_RESULT_NOT_FINITE;
+        icfi_record(s, island, before);
+        island->stop = icfi_should_end(s, island);
+        if (island->stop != ICF_STOP_NONE) return ICF_RESULT_OK;
+
+        icfi_assemble(s, island);
+        icfi_direction(s, island);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) slope += s->gradient[i] * s->dv[i];
+        }
+        stale = island->error < best / 2 ? 0 : stale + 1;
+        best = icfi_min(best, island->error);
+        if (icfi_at_floor(island, -slope, stale)) {
+            island->stop = ICF_STOP_FLOOR;
+            return ICF_RESULT_OK;
+        }
+        alpha = icfi_search(s, island, slope);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] += alpha * s->dv[i];
+        }
+        island->iterations++;
+        icfi_evaluate(s, island);
+    }
+}
+
+/* ---- islands ---- */
+
+/* The matrix of an island in what is left of the workspace: with a factor, or without where that
+   does not fit or is not wanted. */
+static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
+    icfi_island_at at;
+    size_t edges = 0, e = 0, factor;
+    int32_t k, a, b, *size, *pair;
+    icf_result result;
+    ICFI_MEMSET(island, 0, sizeof *island);
+    island->clique = s->cliques_of + s->clique_start[number];
+    island->cliques = s->clique_start[number + 1] - s->clique_start[number];
+    island->link = s->link_list + s->link_start[number];
+    island->links = s->link_start[number + 1] - s->link_start[number];
+    island->coupling = s->coupling_list + s->coupling_start[number];
+    island->couplings = s->coupling_start[number + 1] - s->coupling_start[number];
+    for (k = 0; k < island->cliques; k++) island->unknowns += p->clique_sizes[island->clique[k]];
+    edges = (size_t)island->couplings;
+    for (k = 0; k < island->links; k++) {
+        size_t m = (size_t)(p->link_start[island->link[k] + 1] - p->link_start[island->link[k]]);
+        edges += m * (m - 1) / 2;
+    }
+    (void)icfi_arena_take(&arena, s->island_at, 1);
+    icfi_island_layout((size_t)island->cliques, edges, (size_t)island->unknowns, &arena, &at);
+    if (arena.result != ICF_RESULT_OK) return arena.result;
+    island->x = ICFI_AT(icf_real, s->memory, at.x);
+    if (island->cliques < 2) {
+        island->dense = ICFI_AT(icf_real, s->memory, at.dense);
+        s->stats->bytes = s->stats->bytes > arena.peak ? s->stats->bytes : arena.peak;
+        return ICF_RESULT_OK;
+    }
+
+    size = ICFI_AT(int32_t, s->memory, at.size);
+    pair = ICFI_AT(int32_t, s->memory, at.pair);
+    for (k = 0; k < island->cliques; k++) size[k] = p->clique_sizes[island->clique[k]];
+    for (k = 0; k < island->couplings; k++, e++) {
+        /* turned: its block is row-major */
+        pair[2 * e] = s->local[p->coupling_pairs[2 * island->coupling[k] + 1]];
+        pair[2 * e + 1] = s->local[p->coupling_pairs[2 * island->coupling[k]]];
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t first = p->link_start[island->link[k]], end = p->link_start[island->link[k] + 1];
+        for (b = first; b < end; b++) {
+            for (a = first; a < b; a++, e++) {
+                pair[2 * e] = s->local[p->block_clique[a]];
+                pair[2 * e + 1] = s->local[p->block_clique[b]];
+            }
+        }
+    }
+    result = icf_sparse_analyze(&island->sparse, s->memory + at.pattern, at.pattern_bytes,
+                                island->cliques, size, (int32_t)edges, pair);
+    if (result != ICF_RESULT_OK) return result;
+
+    factor = icf_sparse_bytes(&island->sparse, ICF_SPARSE_FULL);
+    (void)icfi_arena_take(&wish, at.factor, 1);
+    (void)icfi_arena_take(&wish, factor ? factor : (size_t)-1, 1);
+    if (wish.result == ICF_RESULT_OK && s->stats->bytes < wish.peak) s->stats->bytes = wish.peak;
+    if (!s->options->iterative && factor && wish.peak <= s->bytes) {
+        return icf_sparse_bind(&island->sparse, ICF_SPARSE_FULL, s->memory + at.factor,
+                               s->bytes - at.factor);
+    }
+    s->stats->iterative++;
+    return icf_sparse_bind(&island->sparse, ICF_SPARSE_ITERATIVE, s->memory + at.factor,
+                           s->bytes - at.factor);
+}
+
+/* A lower bound of A by its diagonal blocks B, where blocks off the diagonal have none given: A >= t B
+   if with L L' = B every row of blocks L^-1 A L'^-1 has off its diagonal norms that add up to 1 - t.
+   This is Gershgorin's theorem for blocks. Answers 1 / t, or ICF_REAL_MAX if there is no such t. */
+static icf_real icfi_mass_bound(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    icf_real worst = 0;
+    int32_t e, i, j;
+    if (!p->couplings || p->mass_bound) return 1;
+    for (i = 0; i < s->sizes.unknowns; i++) s->dv[i] = 0;
+    for (e = 0; e < p->couplings; e++) {
+        int32_t a = p->coupling_pairs[2 * e], b = p->coupling_pairs[2 * e + 1];
+        int32_t na = p->clique_sizes[a], nb = p->clique_sizes[b];
+        const icf_real* block = p->coupling_blocks + s->coupling_at[e];
+        icf_real trace = 0, *x = s->scratch, *y = s->scratch + s->sizes.largest;
+        /* |La^-1 C Lb'^-1|_F^2 = trace(A^-1 C B^-1 C'), one column of C' at a time */
+        for (i = 0; i < na; i++) {
+            ICFI_MEMCPY(x, block + i * nb, (size_t)nb * sizeof(icf_real));
+            (void)icf_dense_solve(nb, s->factor + s->mass_at[b], nb, x, 1, nb);
+            icfi_apply(na, nb, block, x, y, 0);
+            (void)icf_dense_solve(na, s->factor + s->mass_at[a], na, y, 1, na);
+            trace += y[i];
+        }
+        trace = ICF_SQRT(icfi_max(trace, 0));
+        if (na) s->dv[s->first[a]] += trace;
+        if (nb) s->dv[s->first[b]] += trace;
+    }
+    for (j = 0; j < s->sizes.unknowns; j++) worst = icfi_max(worst, s->dv[j]);
+    return worst < 1 ? 1 / (1 - worst) : ICF_REAL_MAX;
+}
+
+/* The first contact of an island whose barrier is overlapped */
+static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, j, first = s->p->contacts;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            int32_t c = s->contact_list[j];
+            if (!s->contact[c].price.feasible && c < first) first = c;
+        }
+    }
+    return first;
+}
+
+static icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
+{
+    icf_stats* stats = s->stats;
+    icf_iteration done;
+    icf_real certificate = 0;
+    int32_t k, i;
+    icf_result result;
+    done.cost = done.gradient = done.momentum_error = 0;
+    stats->islands = islands;
+    stats->stop = ICF_STOP_CONVERGED;
+    for (k = 0; k < islands; k++) {
+        icfi_island island;
+        result = icfi_open_island(s, k, &island);
+        if (result != ICF_RESULT_OK) return result;
+        if (!icfi_is_free(s, &island) && !icfi_make_feasible(s, &island)) {
+            return icfi_refuse(stats, ICF_PART_CONTACT, icfi_first_barrier(s, &island),
+                               ICF_RESULT_INFEASIBLE);
+        }
+        result = icfi_newton(s, &island, &done);
+        if (result != ICF_RESULT_OK) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, result);
+
+        done.cost += island.cost;
+        done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
+        done.momentum_error = icfi_max(done.momentum_error, island.error);
+        certificate += icfi_dual_energy(s, &island, s->gradient);
+        /* in the history, this island stays from here on as it is now */
+        for (i = island.iterations + 1; i < stats->history; i++) {
+            icf_iteration* h = s->options->history + i;
+            h->cost += island.cost;
+            h->gradient = ICF_SQRT(h->gradient * h->gradient + island.gradient * island.gradient);
+            h->momentum_error = icfi_max(h->momentum_error, island.error);
+        }
+        if (stats->iterations < island.iterations) stats->iterations = island.iterations;
+        if (stats->factorizations < island.factorizations) {
+            stats->factorizations = island.factorizations;
+        }
+        stats->island_factorizations += island.factorizations;
+        stats->trials += island.trials;
+        if (stats->stop < island.stop) stats->stop = island.stop;
+    }
+    stats->cost = done.cost;
+    stats->gradient = done.gradient;
+    stats->momentum_error = done.momentum_error;
+    stats->certificate = s->bound == ICF_REAL_MAX ? ICF_REAL_MAX : certificate * s->bound;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
+                             icf_workspace* workspace, icf_real* v, icf_stats* stats)
+{
+    icf_options defaults = icf_default_options();
+    icf_stats unwanted;
+    icfi_solve s;
+    icfi_solve_at at;
+    icfi_arena arena;
+    icf_result result;
+    int32_t islands, i;
+    if (!stats) stats = &unwanted;
+    if (!options) options = &defaults;
+    ICFI_MEMSET(stats, 0, sizeof *stats);
+    if (!problem || !workspace)
+        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    if (options->cookie != ICFI_OPTIONS_COOKIE) {
+        return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_DEF);
+    }
+    if (!(options->tolerance >= 0) || !(options->energy >= 0) || options->iterations < 0 ||
+        options->factorizations < 0 || options->history_capacity < 0 ||
+        (options->history_capacity && !options->history)) {
+        return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
+    }
+    ICFI_MEMSET(&s, 0, sizeof s);
+    s.p = problem;
+    s.options = options;
+    s.stats = stats;
+    s.memory = (unsigned char*)workspace->memory;
+    s.bytes = workspace->bytes;
+    result = icfi_sum_sizes(problem, &s.sizes, stats);
+    if (result != ICF_RESULT_OK) return result;
+    if (s.sizes.unknowns && !v)
+        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    arena = icfi_arena_over(workspace->memory, workspace->bytes);
+    icfi_solve_layout(problem, &s.sizes, &arena, &at);
+    if (arena.result != ICF_RESULT_OK) {
+        return arena.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : arena.result;
+    }
+    workspace->state = 0;
+    icfi_solve_point(&s, at);
+    result = icfi_check_links(&s);
+    if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
+    if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s);
+    if (result != ICF_RESULT_OK) return result;
+    s.bound = icfi_mass_bound(&s);
+    islands = icfi_find_islands(&s);
+    for (i = 0; i < s.sizes.unknowns; i++) s.v[i] = v[i];
+    result = icfi_make_terms(&s);
+    if (result != ICF_RESULT_OK) return result;
+    /* cliques that nothing touches */
+    for (i = 0; i < problem->cliques; i++) {
+        int32_t k;
+        if (s.group[i] >= 0) continue;
+        for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
+    }
+    stats->bytes = arena.peak;
+    result = icfi_solve_islands(&s, islands);
+    if (result != ICF_RESULT_OK) return result;
+
+    for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
+    workspace->contacts = problem->contacts;
+    workspace->rows = problem->rows;
+    workspace->contact_at = at.contact;
+    workspace->row_at = at.row;
+    workspace->state = ICFI_SOLVED;
+    return stats->stop > ICF_STOP_FLOOR ? ICF_RESULT_NOT_CONVERGED : ICF_RESULT_OK;
+}
+
+/* ---- after the solve ---- */
+
+/* The impulse that the law would give at vn without its dissipation: what loads and unloads like a
+   spring */
+static icf_real icfi_elastic_impulse(const icf_contact_term* t, icf_real relaxation, icf_real vn)
+{
+    const icf_normal* n = &t->normal;
+    icf_real out[3], a;
+    switch (n->law) {
+    case ICF_LAW_HUNT_CROSSLEY: return icfi_max(0, n->push + n->scale * (n->vhat - vn));
+    case ICF_LAW_HERTZ:
+        a = icfi_max(0, n->ahat + (n->vhat - vn));
+        return n->scale * a * ICF_SQRT(a);
+    case ICF_LAW_KELVIN_VOIGT:
+        return icfi_max(0, n->scale / (n->dt + relaxation) * -(n->distance + n->dt * vn));
+    default: (void)icf_normal_evaluate(n, vn, out); return out[1];
+    }
+}
+
+static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3], icf_real impulse)
+{
+    icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], u = t->normal.vhat - v[2];
+    icf_real slip = x1 * x1 + x2 * x2, stick = t->eps;
+    if (!(impulse > 0)) return ICF_MODE_OPEN;
+    if (t->model == ICF_MODEL_SAP) {
+        stick = u > 0 ? t->mu1 * t->mu1 * u * t->rt * t->normal.scale : 0;
+    }
+    return slip <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
+}
+
+ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,
+                                   icf_contact_result* result)
+{
+    const icfi_contact_state* c;
+    icf_real elastic;
+    const icf_real *g, *a;
+    int32_t i, rows;
+    if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
+    if (workspace->state != ICFI_SOLVED) return ICF_RESULT_BAD_STATE;
+    if (contact < 0 || contact >= workspace->contacts) return ICF_RESULT_BAD_ARGUMENT;
+    c = ICFI_AT(const icfi_contact_state, workspace->memory, workspace->contact_at) + contact;
+    g = c->price.impulse;
+    a = c->s;
+    rows = c->rows;
+    ICFI_MEMSET(result, 0, sizeof *result);
+    result->impulse = icf_vec3_make(g[0], g[1], g[2]);
+    result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
+    for (i = 0; i < 3; i++, a += rows) {
+        result->force = icf_vec3_add_scaled(result->force, g[i] / c->term.normal.dt,
+                                            icf_vec3_make(a[0], a[1], a[2]));
+    }
+    elastic = icfi_elastic_impulse(&c->term, c->relaxation, c->v[2]) - c->term.adhesion;
+    result->dissipated = elastic * c->v[2];
+    for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->v[i];
+    if (c->spins) {
+        g = c->spin_impulse;
+        result->spin_impulse = icf_vec3_make(g[0], g[1], g[2]);
+        for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->spin[i];
+    }
+    result->w = c->w;
+    result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
+    result->bounded = c->term.bounded;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_row_result* result)
+{
+    const icfi_row_state* r;
+    if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
+    if (workspace->state != ICFI_SOLVED) return ICF_RESULT_BAD_STATE;
+    if (row < 0 || row >= workspace->rows) return ICF_RESULT_BAD_ARGUMENT;
+    r = ICFI_AT(const icfi_row_state, workspace->memory, workspace->row_at) + row;
+    result->impulse = r->price[1];
+    result->velocity = r->u;
+    result->bounded = r->term.bounded;
+    return ICF_RESULT_OK;
+}
+
+/* ---- Jacobians and Delassus blocks on request ---- */
+
+/* The block of a link that reads a clique, rows x size, and its number of rows; NULL if there is none
+   or the indices are out of range */
+static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique)
+{
+    size_t at = 0;
+    int32_t i, k;
+    for (i = 0; i <= link; i++) {
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            if (i == link && p->block_clique[k] == clique) return p->blocks + at;
+            at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[p->block_clique[k]];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a contact can be asked for its Jacobian: its own fields, and that its link is there */
+static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
+{
+    const icf_contact* c;
+    icf_result result;
+    if (!p || contact < 0 || contact >= p->contacts || !p->contact) return ICF_RESULT_BAD_ARGUMENT;
+    c = p->contact + contact;
+    result = icfi_contact_check(c);
+    if (result != ICF_RESULT_OK) return result;
+    if (c->link < 0 || c->link >= p->links ||
+        (p->link_rows[c->link] != 3 && p->link_rows[c->link] != 6)) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t contact, int32_t clique,
+                                        icf_real* jacobian)
+{
+    const icf_problem* p = problem;
+    const icf_real* block;
+    icf_real s[18], bias[3];
+    int32_t i, j, k, n, rows;
+    icf_result result = icfi_check_asked(p, contact);
+    if (result != ICF_RESULT_OK) return result;
+    if (clique < 0 || clique >= p->cliques || !jacobian) return ICF_RESULT_BAD_ARGUMENT;
+    n = p->clique_sizes[clique];
+    rows = p->link_rows[p->contact[contact].link];
+    block = icfi_find_block(p, p->contact[contact].link, clique);
+    icfi_contact_map(p->contact + contact, rows, s, bias);
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < n; j++) {
+            icf_real sum = 0;
+            for (k = 0; block && k < rows; k++) sum += s[i * rows + k] * block[k * n + j];
+            jacobian[i * n + j] = sum;
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
+                                        icf_workspace* workspace, icf_real w[9])
+{
+    const icf_problem* p = problem;
+    icf_result result = icfi_check_asked(p, i);
+    icf_real sum[9];
+    int32_t link, k, a, b, q;
+    if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j);
+    if (result != ICF_RESULT_OK) return result;
+    if (!workspace || !w) return ICF_RESULT_BAD_ARGUMENT;
+    for (k = 0; k < 9; k++) sum[k] = 0;
+    link = p->contact[i].link;
+    workspace->state = 0;
+    for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+        int32_t c = p->block_clique[k], n = p->clique_sizes[c], e;
+        size_t reals = (size_t)n * (size_t)n, at = 0;
+        icfi_arena arena = icfi_arena_over(workspace->memory, workspace->bytes);
+        icf_real *factor, *ji, *jj;
+        if (!n || !icfi_find_block(p, p->contact[j].link, c)) continue;
+        for (e = 0; e < c; e++) at += (size_t)p->clique_sizes[e] * (size_t)p->clique_sizes[e];
+        factor = ICFI_AT(icf_real, workspace->memory,
+                         icfi_arena_take(&arena, reals + 6 * (size_t)n, sizeof(icf_real)));
+        if (arena.result != ICF_RESULT_OK) return arena.result;
+        ji = factor + reals;
+        jj = ji + 3 * n;
+        ICFI_MEMCPY(factor, p->mass + at, reals * sizeof(icf_real));
+        if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) return ICF_RESULT_NOT_SPD;
+        (void)icf_contact_jacobian(p, i, c, ji);
+        (void)icf_contact_jacobian(p, j, c, jj);
+        (void)icf_dense_solve(n, factor, n, jj, 3, n); /* A^-1 Jj', by columns */
+        for (a = 0; a < 3; a++) {
+            for (b = 0; b < 3; b++) {
+                for (q = 0; q < n; q++) sum[3 * a + b] += ji[a * n + q] * jj[b * n + q];
+            }
+        }
+    }
+    ICFI_MEMCPY(w, sum, sizeof sum);
+    return ICF_RESULT_OK;
+}
+
+#ifndef ICF_NO_MALLOC
+ICF_API void icf_workspace_destroy(icf_workspace* workspace)
+{
+    if (!workspace) return;
+    if (workspace->owner) ICF_FREE(workspace->memory);
+    ICFI_MEMSET(workspace, 0, sizeof *workspace);
+}
+
+/* Gives a workspace that is ours at least so many bytes. */
+static icf_result icfi_workspace_grow(icf_workspace* w, size_t bytes)
+{
+    void* memory;
+    if (!bytes) return ICF_RESULT_OVERFLOW;
+    if (bytes <= w->bytes) return ICF_RESULT_OK;
+    memory = ICF_MALLOC(bytes);
+    if (!memory) return ICF_RESULT_NO_MEMORY;
+    icf_workspace_destroy(w);
+    w->memory = memory;
+    w->bytes = bytes;
+    w->owner = 1;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_problem* problem)
+{
+    icf_result result;
+    icfi_solve s;
+    icfi_solve_at at;
+    icfi_arena arena;
+    icf_stats stats;
+    icf_options options = icf_default_options();
+    int32_t islands, k;
+    if (!workspace || !problem) return ICF_RESULT_BAD_ARGUMENT;
+    if (workspace->memory && !workspace->owner) return ICF_RESULT_BAD_STATE;
+    ICFI_MEMSET(&s, 0, sizeof s);
+    ICFI_MEMSET(&stats, 0, sizeof stats);
+    result = icfi_sum_sizes(problem, &s.sizes, &stats);
+    if (result != ICF_RESULT_OK) return result;
+    result = icfi_workspace_grow(workspace, icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE));
+    if (result != ICF_RESULT_OK) return result;
+
+    /* with that much memory, islands and their patterns can be found, and the factors measured */
+    workspace->state = 0;
+    arena = icfi_arena_over(workspace->memory, workspace->bytes);
+    icfi_solve_layout(problem, &s.sizes, &arena, &at);
+    s.p = problem;
+    s.options = &options;
+    s.stats = &stats;
+    s.memory = (unsigned char*)workspace->memory;
+    s.bytes = workspace->bytes;
+    icfi_solve_point(&s, at);
+    result = icfi_check_links(&s);
+    if (result != ICF_RESULT_OK) return result;
+    islands = icfi_find_islands(&s);
+    stats.bytes = arena.peak;
+    for (k = 0; k < islands; k++) {
+        icfi_island island;
+        result = icfi_open_island(&s, k, &island);
+        if (result != ICF_RESULT_OK) return result;
+    }
+    return icfi_workspace_grow(workspace, stats.bytes);
+}
+#endif
 
 // ------------------------------------------------------------------------------------------------
 // Layer 8: sensitivities

@@ -1,0 +1,391 @@
+/* icfp.h - contact problems from files: the format of tests/golden/problems/README.md.
+
+   A file holds one problem or several, one after another. Each may end after its contacts, without
+   an answer, and may be followed by a line "IDS id_1 ... id_nc". Include icf.h first.
+
+       icfp_file file;
+       icfp p;
+       int got;
+       if (!icfp_open(&file, "problem.txt")) ...            file.message says why not
+       while ((got = icfp_next(&file, &p)) > 0) {
+           icf_solve(&p.problem, ..., v, ...);              v starts from p.v_start
+           icfp_free(&p);
+       }
+       if (got < 0) ...                                     file.message again
+       icfp_close(&file);
+
+   Whatever the bytes are, the answer is a problem whose sizes and indices are in range, or a
+   message. */
+
+#ifndef ICFP_H
+#define ICFP_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ICFP_FUNCTION __attribute__((unused)) static
+#define ICFP_PRINTF __attribute__((format(printf, 2, 3)))
+#else
+#define ICFP_FUNCTION static
+#define ICFP_PRINTF
+#endif
+
+enum { ICFP_SAP, ICFP_LAGGED, ICFP_SIMILAR, ICFP_LAGGED_ANISO, ICFP_MODELS };
+
+/* What the file says of a contact beyond what an icf_contact takes */
+typedef struct icfp_contact {
+    int32_t tree[2]; /* the second is -1 for the world */
+    double w;
+    double vn0, fn0, gn0, eps, vhat, Rt, Rn; /* derived by whoever wrote the file */
+} icfp_contact;
+
+typedef struct icfp {
+    int32_t model, trees, unknowns, contacts;
+    icf_problem problem;      /* points into what follows */
+    const icf_real* v_start;  /* v0, which is also problem.v_last */
+    const icfp_contact* more; /* (contacts) */
+    int has_answer, has_ids;
+    const double *v, *vc, *gamma; /* the answer: unknowns, 3 contacts, 3 contacts */
+    double cost, residual, errd, cond;
+    const int32_t* ids;
+    void* memory[16]; /* private */
+    int32_t memories;
+} icfp;
+
+typedef struct icfp_file {
+    const char *at, *end;
+    const char* path;
+    char* text;
+    int line, failed;
+    char message[320];
+} icfp_file;
+
+ICFP_FUNCTION const char* icfp_model_name(int32_t model)
+{
+    static const char* const names[ICFP_MODELS] = {"sap", "lagged", "similar", "lagged_aniso"};
+    return model >= 0 && model < ICFP_MODELS ? names[model] : "?";
+}
+
+ICFP_PRINTF ICFP_FUNCTION void icfp_fail(icfp_file* f, const char* format, ...)
+{
+    va_list arguments;
+    int used;
+    if (f->failed) return;
+    f->failed = 1;
+    used = snprintf(f->message, sizeof f->message, "%.200s:%d: ", f->path, f->line);
+    if (used < 0 || used >= (int)sizeof f->message) used = 0;
+    va_start(arguments, format);
+    vsnprintf(f->message + used, sizeof f->message - (size_t)used, format, arguments);
+    va_end(arguments);
+}
+
+/* A file that is in memory already. The text must end with a 0 byte, which length leaves out. */
+ICFP_FUNCTION void icfp_open_text(icfp_file* f, const char* name, const char* text, size_t length)
+{
+    memset(f, 0, sizeof *f);
+    f->path = name;
+    f->at = text;
+    f->end = text + length;
+    f->line = 1;
+}
+
+/* 1, or 0 and a message */
+ICFP_FUNCTION int icfp_open(icfp_file* f, const char* path)
+{
+    size_t room = 1u << 16, length = 0;
+    char* text = (char*)malloc(room);
+    FILE* in = fopen(path, "rb");
+    int ok = in && text;
+    while (ok) {
+        const size_t got = fread(text + length, 1, room - 1 - length, in);
+        length += got;
+        if (!got) break;
+        if (length == room - 1) {
+            char* more = (char*)realloc(text, room * 2);
+            ok = more != NULL;
+            if (more) text = more;
+            room *= 2;
+        }
+    }
+    if (in && ferror(in)) ok = 0;
+    if (in) fclose(in);
+    if (text) text[ok ? length : 0] = 0;
+    icfp_open_text(f, path, text, ok ? length : 0);
+    f->text = text;
+    if (!ok) {
+        f->failed = 1;
+        snprintf(f->message, sizeof f->message, "%.200s: cannot be read", path);
+    }
+    return ok;
+}
+
+ICFP_FUNCTION void icfp_close(icfp_file* f)
+{
+    free(f->text);
+    f->text = NULL;
+    f->at = f->end = NULL;
+}
+
+ICFP_FUNCTION void icfp_free(icfp* p)
+{
+    while (p->memories > 0) free(p->memory[--p->memories]);
+    memset(p, 0, sizeof *p);
+}
+
+ICFP_FUNCTION int icfp_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+ICFP_FUNCTION void icfp_skip_blanks(icfp_file* f)
+{
+    while (f->at < f->end && icfp_blank(*f->at)) f->line += *f->at++ == '\n';
+}
+
+/* Is this the next word? If so it is taken. */
+ICFP_FUNCTION int icfp_word(icfp_file* f, const char* word)
+{
+    const size_t length = strlen(word);
+    icfp_skip_blanks(f);
+    if ((size_t)(f->end - f->at) < length || memcmp(f->at, word, length) != 0) return 0;
+    if (f->at + length < f->end && !icfp_blank(f->at[length])) return 0;
+    f->at += length;
+    return 1;
+}
+
+ICFP_FUNCTION double icfp_number(icfp_file* f, const char* what)
+{
+    char* after = NULL;
+    double x;
+    if (f->failed) return 0;
+    icfp_skip_blanks(f);
+    if (f->at == f->end) {
+        icfp_fail(f, "the file ends where %s should be", what);
+        return 0;
+    }
+    x = strtod(f->at, &after);
+    if (after == f->at || after > f->end || (after < f->end && !icfp_blank(*after))) {
+        char found[24];
+        size_t n = 0;
+        while (n < sizeof found - 1 && f->at + n < f->end && !icfp_blank(f->at[n])) {
+            const char c = f->at[n];
+            found[n++] = (char)(c >= 32 && c < 127 ? c : '?');
+        }
+        found[n] = 0;
+        icfp_fail(f, "%s should be a number, not %s", what, found);
+        return 0;
+    }
+    f->at = after;
+    return x;
+}
+
+ICFP_FUNCTION int32_t icfp_integer(icfp_file* f, const char* what, int32_t low, int32_t high)
+{
+    const double x = icfp_number(f, what);
+    if (f->failed) return low;
+    if (!(x >= low && x <= high) || x != (double)(int32_t)x) {
+        icfp_fail(f, "%s is %g, not an integer from %ld to %ld", what, x, (long)low, (long)high);
+        return low;
+    }
+    return (int32_t)x;
+}
+
+/* How many more numbers the rest of the file can hold: no size that is read may be above it, so
+   that nothing is allocated for numbers that cannot be there. */
+ICFP_FUNCTION int32_t icfp_room(const icfp_file* f)
+{
+    const size_t room = (size_t)(f->end - f->at) / 2 + 1;
+    return room < 100000000 ? (int32_t)room : 100000000;
+}
+
+ICFP_FUNCTION void* icfp_memory(icfp_file* f, icfp* p, size_t count, size_t size)
+{
+    void* memory = NULL;
+    if (f->failed) return NULL;
+    if (p->memories < (int32_t)(sizeof p->memory / sizeof *p->memory))
+        memory = calloc(count + 1, size);
+    if (!memory) {
+        icfp_fail(f, "no memory for %lu things", (unsigned long)count);
+        return NULL;
+    }
+    p->memory[p->memories++] = memory;
+    return memory;
+}
+
+ICFP_FUNCTION icf_real* icfp_reals(icfp_file* f, icfp* p, size_t count, const char* what)
+{
+    icf_real* x = (icf_real*)icfp_memory(f, p, count, sizeof(icf_real));
+    size_t i;
+    for (i = 0; i < count && !f->failed; i++) x[i] = (icf_real)icfp_number(f, what);
+    return x;
+}
+
+ICFP_FUNCTION double* icfp_doubles(icfp_file* f, icfp* p, int32_t count, const char* what)
+{
+    double* x = (double*)icfp_memory(f, p, (size_t)count, sizeof(double));
+    int32_t i;
+    for (i = 0; i < count && !f->failed; i++) x[i] = icfp_number(f, what);
+    return x;
+}
+
+/* One contact: a link of three rows that reads one clique or two, in the default frame. J goes to
+   blocks. Returns how many numbers that are. */
+ICFP_FUNCTION size_t icfp_read_contact(icfp_file* f, icfp* p, int32_t index, const int32_t* sizes,
+                                       icfp_contact* more, icf_contact* contact, icf_real* bias,
+                                       int32_t* cliques, icf_real* blocks, size_t room)
+{
+    icf_contact c = icf_default_contact();
+    double number[8];
+    size_t count = 0, rest;
+    int32_t i;
+    const int sap = p->model == ICFP_SAP;
+    more->tree[0] = icfp_integer(f, "the first tree of a contact", 0, p->trees - 1);
+    more->tree[1] = icfp_integer(f, "the second tree of a contact", -1, p->trees - 1);
+    if (!f->failed && more->tree[0] == more->tree[1])
+        icfp_fail(f, "a contact of tree %d with itself", (int)more->tree[0]);
+
+    c.link = index;
+    c.model = sap ? ICF_MODEL_SAP : p->model == ICFP_SIMILAR ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+    c.distance = (icf_real)icfp_number(f, "phi0");
+    c.stiffness = (icf_real)icfp_number(f, "k");
+    c.dissipation = (icf_real)icfp_number(f, "d");
+    c.relaxation = (icf_real)icfp_number(f, "tau_d");
+    c.friction = (icf_real)icfp_number(f, "mu1");
+    number[0] = icfp_number(f, "mu2");
+    if (p->model == ICFP_LAGGED_ANISO) c.friction2 = (icf_real)number[0];
+    c.slip_tolerance = (icf_real)icfp_number(f, "vs");
+    c.softness = (icf_real)icfp_number(f, "sigma");
+    number[0] = icfp_number(f, "beta");
+    c.near_rigid = sap ? (icf_real)number[0] : 0;
+    more->w = icfp_number(f, "w");
+    c.effective_mass_inverse = (icf_real)more->w;
+    for (i = 0; i < 3; i++) bias[i] = (icf_real)icfp_number(f, "b");
+    more->vn0 = icfp_number(f, "vn0");
+    more->fn0 = icfp_number(f, "fn0");
+    more->gn0 = icfp_number(f, "gn0");
+    more->eps = icfp_number(f, "eps");
+    more->vhat = icfp_number(f, "vhat");
+    more->Rt = icfp_number(f, "Rt");
+    more->Rn = icfp_number(f, "Rn");
+    *contact = c;
+
+    for (i = 0; i < 2 && !f->failed && more->tree[i] >= 0; i++) {
+        const int32_t size = sizes[more->tree[i]];
+        cliques[i] = more->tree[i];
+        for (rest = 0; rest < 3 * (size_t)size && !f->failed; rest++) {
+            const double x = icfp_number(f, "J");
+            if (!f->failed && count == room) icfp_fail(f, "too many numbers");
+            if (!f->failed) blocks[count++] = (icf_real)x;
+        }
+    }
+    return count;
+}
+
+ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
+{
+    icf_problem q = icf_default_problem();
+    icfp_contact* more;
+    icf_contact* contact;
+    icf_real *bias, *blocks, *mass, *v_free, *v0;
+    int32_t *sizes, *rows, *start, *cliques, *ids;
+    size_t at = 0, squares = 0, block_room;
+    int32_t i, sum = 0;
+
+    if (!icfp_word(f, "ICFP")) {
+        icfp_fail(f, "a problem begins with ICFP");
+        return;
+    }
+    icfp_integer(f, "the version after ICFP", 1, 1);
+    p->model = icfp_integer(f, "the model", 0, ICFP_MODELS - 1);
+    p->trees = icfp_integer(f, "the number of trees", 1, icfp_room(f));
+    p->unknowns = icfp_integer(f, "the number of velocities", 1, icfp_room(f));
+    p->contacts = icfp_integer(f, "the number of contacts", 0, icfp_room(f) / 20);
+    q.dt = (icf_real)icfp_number(f, "dt");
+
+    sizes = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *sizes);
+    for (i = 0; i < p->trees && !f->failed; i++) {
+        sizes[i] = icfp_integer(f, "the size of a tree", 1, p->unknowns - sum);
+        sum += sizes[i];
+        squares += (size_t)sizes[i] * (size_t)sizes[i];
+    }
+    if (!f->failed && sum != p->unknowns)
+        icfp_fail(f, "the sizes of the trees add up to %d, not %d", (int)sum, (int)p->unknowns);
+    if (!f->failed && squares > (size_t)icfp_room(f))
+        icfp_fail(f, "the file is too short for its mass matrices");
+
+    mass = icfp_reals(f, p, squares, "A");
+    v_free = icfp_reals(f, p, (size_t)p->unknowns, "v*");
+    v0 = icfp_reals(f, p, (size_t)p->unknowns, "v0");
+
+    block_room = (size_t)icfp_room(f);
+    more = (icfp_contact*)icfp_memory(f, p, (size_t)p->contacts, sizeof *more);
+    contact = (icf_contact*)icfp_memory(f, p, (size_t)p->contacts, sizeof *contact);
+    rows = (int32_t*)icfp_memory(f, p, (size_t)p->contacts, sizeof *rows);
+    start = (int32_t*)icfp_memory(f, p, (size_t)p->contacts + 1, sizeof *start);
+    cliques = (int32_t*)icfp_memory(f, p, 2 * (size_t)p->contacts, sizeof *cliques);
+    bias = (icf_real*)icfp_memory(f, p, 3 * (size_t)p->contacts, sizeof *bias);
+    blocks = (icf_real*)icfp_memory(f, p, p->contacts ? block_room : 0, sizeof *blocks);
+    for (i = 0; i < p->contacts && !f->failed; i++) {
+        rows[i] = 3;
+        at += icfp_read_contact(f, p, i, sizes, &more[i], &contact[i], &bias[3 * i],
+                                &cliques[start[i]], &blocks[at], block_room - at);
+        start[i + 1] = start[i] + (more[i].tree[1] < 0 ? 1 : 2);
+    }
+
+    p->has_answer = 0;
+    icfp_skip_blanks(f);
+    if (f->at < f->end && *f->at != 'I') {
+        p->v = icfp_doubles(f, p, p->unknowns, "v of the answer");
+        p->vc = icfp_doubles(f, p, 3 * p->contacts, "vc of the answer");
+        p->gamma = icfp_doubles(f, p, 3 * p->contacts, "gamma of the answer");
+        p->cost = icfp_number(f, "the cost");
+        p->residual = icfp_number(f, "the residual");
+        p->errd = icfp_number(f, "errd");
+        p->cond = icfp_number(f, "cond");
+        p->has_answer = 1;
+    }
+    if (!f->failed && icfp_word(f, "IDS")) {
+        ids = (int32_t*)icfp_memory(f, p, (size_t)p->contacts, sizeof *ids);
+        for (i = 0; i < p->contacts && !f->failed; i++)
+            ids[i] = icfp_integer(f, "an id", 0, 2147483647);
+        p->ids = ids;
+        p->has_ids = 1;
+    }
+    if (f->failed) return;
+
+    q.cliques = p->trees;
+    q.clique_sizes = sizes;
+    q.mass = mass;
+    q.v_free = v_free;
+    q.v_last = v0;
+    q.links = p->contacts;
+    q.link_rows = rows;
+    q.link_start = start;
+    q.block_clique = cliques;
+    q.blocks = blocks;
+    q.link_bias = bias;
+    q.contacts = p->contacts;
+    q.contact = contact;
+    p->problem = q;
+    p->v_start = v0;
+    p->more = more;
+}
+
+/* The next problem of a file: 1; or 0 at its end; or -1 and a message. After 1, icfp_free(p). */
+ICFP_FUNCTION int icfp_next(icfp_file* f, icfp* p)
+{
+    memset(p, 0, sizeof *p);
+    if (f->failed) return -1;
+    icfp_skip_blanks(f);
+    if (f->at == f->end) return 0;
+    icfp_read(f, p);
+    if (!f->failed) return 1;
+    icfp_free(p);
+    return -1;
+}
+
+#endif /* ICFP_H */

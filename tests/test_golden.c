@@ -1,0 +1,1408 @@
+/* Layer 7 on the 40 problems of tests/golden/problems, whose answers are known to 30 digits. What
+   the solver says of itself is compared with potentials and linear algebra in long double, written
+   here. */
+
+#define ICF_IMPLEMENTATION
+#include <assert.h>
+#define ICF_ASSERT(x) assert(x)
+#include "../icf.h"
+
+#include "acutest.h"
+#include "icfp.h"
+#include "util.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef long double real; /* of the reference */
+
+enum { KINDS = 10, PROBLEMS = KINDS * ICFP_MODELS };
+static const char* const kinds[KINDS] = {"01_stick",    "02_slide", "03_impact", "04_box4",
+                                         "05_box8belt", "06_stack", "07_trees",  "08_pile12",
+                                         "09_stiff",    "10_pile40"};
+
+/* without force, sticking, sliding: of summary.txt */
+static const int summary[ICFP_MODELS][KINDS][3] = {
+    {{0, 1, 0},
+     {0, 0, 1},
+     {0, 1, 0},
+     {0, 3, 1},
+     {2, 0, 6},
+     {0, 20, 0},
+     {4, 0, 8},
+     {20, 7, 33},
+     {1, 0, 3},
+     {74, 12, 114}},
+    {{0, 1, 0},
+     {0, 0, 1},
+     {0, 0, 1},
+     {0, 4, 0},
+     {1, 0, 7},
+     {0, 20, 0},
+     {4, 3, 5},
+     {44, 6, 10},
+     {0, 0, 4},
+     {132, 15, 53}},
+    {{0, 1, 0},
+     {0, 0, 1},
+     {0, 1, 0},
+     {0, 4, 0},
+     {1, 0, 7},
+     {0, 20, 0},
+     {4, 0, 8},
+     {30, 3, 27},
+     {1, 0, 3},
+     {83, 9, 108} },
+    {{0, 1, 0},
+     {0, 0, 1},
+     {0, 1, 0},
+     {0, 0, 4},
+     {1, 0, 7},
+     {0, 20, 0},
+     {4, 2, 6},
+     {44, 3, 13},
+     {0, 0, 4},
+     {126, 12, 62}}
+};
+
+static const double to_the_floor = 1e-30; /* a tolerance that rounding ends before it is met */
+
+#ifdef ICF_FLOAT
+enum { IN_FLOAT = 1 };
+#else
+enum { IN_FLOAT = 0 };
+#endif
+
+static void* allocate(size_t count, size_t size)
+{
+    void* p = calloc(count + 1, size);
+    if (!p) {
+        TEST_CHECK_(0, "out of memory");
+        abort();
+    }
+    return p;
+}
+
+static int is_finite(double x)
+{
+    return x - x == 0;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// ------------------------------------------------------------------------------------------------
+// The problems
+
+typedef void check_function(const icfp* p, int model, int kind);
+
+/* Reads each problem and checks it. */
+static void for_each_problem(check_function* check)
+{
+    int model, kind, done = 0;
+    for (model = 0; model < ICFP_MODELS; model++) {
+        for (kind = 0; kind < KINDS; kind++) {
+            char path[128], name[64];
+            icfp_file file;
+            icfp p;
+            int got;
+            snprintf(name, sizeof name, "%s_%s", icfp_model_name(model), kinds[kind]);
+            snprintf(path, sizeof path, "tests/golden/problems/%s.txt", name);
+            TEST_CASE(name);
+            got = icfp_open(&file, path) ? icfp_next(&file, &p) : -1;
+            TEST_CHECK_(got == 1, "%s", file.message);
+            if (got == 1) {
+                TEST_CHECK(p.model == model && p.has_answer && p.unknowns > 0);
+                check(&p, model, kind);
+                icfp_free(&p);
+                TEST_CHECK(icfp_next(&file, &p) == 0);
+                done++;
+            }
+            icfp_close(&file);
+        }
+    }
+    TEST_CASE(NULL);
+    TEST_CHECK(done == PROBLEMS);
+}
+
+static int is_large(int kind)
+{
+    return kind == 9;
+}
+
+// ------------------------------------------------------------------------------------------------
+// The reference
+
+/* Where the reference is at some velocity: cost, gradient A (v - v*) - J' gamma, and the rest */
+typedef struct reference {
+    int32_t unknowns, contacts;
+    real cost;
+    real momentum_error; /* |D gradient| / max(|D A v|, |D J' gamma|) */
+    real certificate;    /* 1/2 gradient' A^-1 gradient */
+    real energy;         /* 1/2 v*' A v* + 1/2 v' A v + cost: the scale of what rounding does */
+    real *gradient, *vc, *gamma;
+} reference;
+
+static void reference_free(reference* r)
+{
+    free(r->gradient);
+    free(r->vc);
+    free(r->gamma);
+}
+
+/* out += the block-diagonal A times x */
+static void multiply(const icf_problem* p, const real* x, real* out)
+{
+    const icf_real* a = p->mass;
+    int32_t i, j, k, first = 0;
+    for (i = 0; i < p->cliques; first += p->clique_sizes[i++]) {
+        for (j = 0; j < p->clique_sizes[i]; j++) {
+            for (k = 0; k < p->clique_sizes[i]; k++) out[first + j] += (real)*a++ * x[first + k];
+        }
+    }
+}
+
+static int32_t first_of(const icf_problem* p, int32_t clique)
+{
+    int32_t i, first = 0;
+    for (i = 0; i < clique; i++) first += p->clique_sizes[i];
+    return first;
+}
+
+/* out += J x + b (transposed = 0), or out += J' x */
+static void multiply_links(const icf_problem* p, const real* x, real* out, int transposed)
+{
+    const icf_real* block = p->blocks;
+    int32_t c, b, r, k;
+    for (c = 0; c < p->links; c++) {
+        for (r = 0; r < 3 && !transposed; r++) out[3 * c + r] += (real)p->link_bias[3 * c + r];
+        for (b = p->link_start[c]; b < p->link_start[c + 1]; b++) {
+            const int32_t size = p->clique_sizes[p->block_clique[b]];
+            const int32_t first = first_of(p, p->block_clique[b]);
+            for (r = 0; r < 3; r++) {
+                for (k = 0; k < size; k++) {
+                    const real j = (real)*block++;
+                    if (transposed)
+                        out[first + k] += j * x[3 * c + r];
+                    else
+                        out[3 * c + r] += j * x[first + k];
+                }
+            }
+        }
+    }
+}
+
+/* |D x|^2, D = diag(A)^-1/2; with inverse: |D^-1 x|^2 */
+static real scaled_square(const icf_problem* p, const real* x, int inverse)
+{
+    size_t at = 0;
+    int32_t i, j, first = 0;
+    real sum = 0;
+    for (i = 0; i < p->cliques; first += p->clique_sizes[i++]) {
+        const size_t n = (size_t)p->clique_sizes[i];
+        for (j = 0; j < p->clique_sizes[i]; j++) {
+            const real d = (real)p->mass[at + (size_t)j * (n + 1)];
+            sum += x[first + j] * x[first + j] * (inverse ? d : 1 / d);
+        }
+        at += n * n;
+    }
+    return sum;
+}
+
+/* x' A^-1 x, by a Cholesky factorisation of each block */
+static real inverse_square(const icf_problem* p, const real* x)
+{
+    const icf_real* a = p->mass;
+    int32_t i, j, k, l, first = 0;
+    real sum = 0;
+    for (i = 0; i < p->cliques; i++) {
+        const int32_t n = p->clique_sizes[i];
+        real* f = (real*)allocate((size_t)n * (size_t)n, sizeof *f);
+        real* y = (real*)allocate((size_t)n, sizeof *y);
+        for (j = 0; j < n; j++) {
+            for (k = 0; k <= j; k++) {
+                real s = (real)a[j * n + k];
+                for (l = 0; l < k; l++) s -= f[j * n + l] * f[k * n + l];
+                f[j * n + k] = j == k ? sqrtl(s) : s / f[k * n + k];
+            }
+            y[j] = x[first + j];
+            for (k = 0; k < j; k++) y[j] -= f[j * n + k] * y[k];
+            y[j] /= f[j * n + j];
+            sum += y[j] * y[j];
+        }
+        free(f);
+        free(y);
+        a += n * n;
+        first += n;
+    }
+    return sum;
+}
+
+/* Hunt & Crossley: cost and impulse at v; vn0 for the impulse at the start of the step */
+static void hunt_crossley(const icf_contact* c, real dt, real v, real* cost, real* impulse)
+{
+    const real k = (real)c->stiffness * dt * dt, d = (real)c->dissipation;
+    const real touch = -(real)c->distance / dt; /* where the distance ends at 0 */
+    const int by_speed = d > 0 && d * touch > 1;
+    const real end = by_speed ? 1 / d : touch;
+    const real x = end - v;
+    const real a = by_speed ? touch - end : 0, b = by_speed ? 0 : 1 - d * end;
+    *cost = *impulse = 0;
+    if (x <= 0) return;
+    *impulse = k * (a + x) * (b + d * x);
+    *cost = k * (a * b * x + (a * d + b) * x * x / 2 + d * x * x * x / 3);
+}
+
+/* One contact with the velocity v, which was v0: (t1, t2, n) */
+static void reference_contact(const icf_contact* c, real w, real dt, const real* v0, const real* v,
+                              real* cost, real* gamma)
+{
+    const real pi = 3.14159265358979323846264338327950288L;
+    const real mu1 = (real)c->friction, mu2 = c->friction2 < 0 ? mu1 : (real)c->friction2;
+    const real mu = mu1 > mu2 ? mu1 : mu2, tau = (real)c->relaxation, beta = (real)c->near_rigid;
+    const real sigma = (real)c->softness;
+    *cost = gamma[0] = gamma[1] = gamma[2] = 0;
+    if (c->model == ICF_MODEL_SAP) {
+        const real vr = sqrtl(v[0] * v[0] + v[1] * v[1]), rt = sigma * w;
+        const real rigid = beta * beta * w / (4 * pi * pi);
+        const real soft = 1 / (dt * (real)c->stiffness * (dt + tau));
+        const real rn = rigid > soft ? rigid : soft;
+        const real u = -(real)c->distance / (dt + tau) - v[2];
+        if (u + mu * vr <= 0) return;
+        if (vr * rn <= mu * u * rt) {
+            gamma[0] = -v[0] / rt;
+            gamma[1] = -v[1] / rt;
+            gamma[2] = u / rn;
+        } else {
+            const real n = (u + mu * vr) / (rn + mu * mu * rt);
+            gamma[0] = vr > 0 ? -mu * n * v[0] / vr : 0;
+            gamma[1] = vr > 0 ? -mu * n * v[1] / vr : 0;
+            gamma[2] = n;
+        }
+        *cost = (rt * (gamma[0] * gamma[0] + gamma[1] * gamma[1]) + rn * gamma[2] * gamma[2]) / 2;
+    } else {
+        /* the force at the start takes the distance of the start, not that of the step's end */
+        const real depth = c->distance < 0 ? -(real)c->distance : 0;
+        const real slow = 1 - (real)c->dissipation * v0[2];
+        const real impulse0 = dt * (real)c->stiffness * depth * (slow > 0 ? slow : 0);
+        const real regularised = sigma * w * mu * impulse0, vs = (real)c->slip_tolerance;
+        const real speed = vs > regularised ? vs : regularised, e = mu > 0 ? mu * speed : speed;
+        const real x1 = mu1 * v[0], x2 = mu2 * v[1], r = sqrtl(x1 * x1 + x2 * x2 + e * e);
+        const real soft = (x1 * x1 + x2 * x2) / (r + e);
+        real n;
+        if (c->model == ICF_MODEL_LAGGED) {
+            hunt_crossley(c, dt, v[2], cost, &gamma[2]);
+            *cost += impulse0 * soft;
+            n = impulse0;
+        } else {
+            hunt_crossley(c, dt, v[2] - soft, cost, &gamma[2]);
+            n = gamma[2];
+        }
+        gamma[0] = -n * mu1 * x1 / r;
+        gamma[1] = -n * mu2 * x2 / r;
+    }
+}
+
+/* w = |W| / 3, the norm that of Frobenius, from the file rather than computed again */
+static reference reference_at(const icfp* in, const icf_problem* p, const double* w,
+                              const icf_real* v)
+{
+    const size_t n = (size_t)in->unknowns, m = 3 * (size_t)in->contacts;
+    real* x = (real*)allocate(n, sizeof *x);
+    real* momentum = (real*)allocate(n, sizeof *momentum);
+    real* impulse = (real*)allocate(n, sizeof *impulse);
+    real* free_momentum = (real*)allocate(n, sizeof *free_momentum);
+    real* vc0 = (real*)allocate(m, sizeof *vc0);
+    real scale, other, residual;
+    reference r;
+    size_t i;
+    int32_t c;
+    r.unknowns = in->unknowns;
+    r.contacts = in->contacts;
+    r.gradient = (real*)allocate(n, sizeof *r.gradient);
+    r.vc = (real*)allocate(m, sizeof *r.vc);
+    r.gamma = (real*)allocate(m, sizeof *r.gamma);
+
+    for (i = 0; i < n; i++) x[i] = (real)p->v_last[i];
+    multiply_links(p, x, vc0, 0);
+    for (i = 0; i < n; i++) x[i] = (real)p->v_free[i];
+    multiply(p, x, free_momentum);
+    r.energy = 0;
+    for (i = 0; i < n; i++) r.energy += x[i] * free_momentum[i] / 2;
+    for (i = 0; i < n; i++) x[i] = (real)v[i];
+    multiply_links(p, x, r.vc, 0);
+    multiply(p, x, momentum);
+    for (i = 0; i < n; i++) r.energy += x[i] * momentum[i] / 2;
+    for (i = 0; i < n; i++) x[i] = (real)v[i] - (real)p->v_free[i];
+    multiply(p, x, r.gradient);
+    r.cost = 0;
+    for (i = 0; i < n; i++) r.cost += x[i] * r.gradient[i] / 2;
+    for (c = 0; c < r.contacts; c++) {
+        real cost;
+        reference_contact(&p->contact[c], (real)w[c], (real)p->dt, &vc0[3 * c], &r.vc[3 * c], &cost,
+                          &r.gamma[3 * c]);
+        r.cost += cost;
+    }
+    multiply_links(p, r.gamma, impulse, 1);
+    for (i = 0; i < n; i++) r.gradient[i] -= impulse[i];
+    residual = sqrtl(scaled_square(p, r.gradient, 0));
+    scale = sqrtl(scaled_square(p, momentum, 0));
+    other = sqrtl(scaled_square(p, impulse, 0));
+    if (other > scale) scale = other;
+    r.momentum_error = residual > 0 ? residual / scale : 0;
+    r.certificate = inverse_square(p, r.gradient) / 2;
+    r.energy += r.cost;
+    free(x);
+    free(momentum);
+    free(impulse);
+    free(free_momentum);
+    free(vc0);
+    return r;
+}
+
+/* |a - b| / max(|b|, |v*|) in the norm diag(A) */
+static double distance_between(const icfp* in, const icf_real* a, const double* b)
+{
+    const icf_problem* p = &in->problem;
+    const size_t n = (size_t)in->unknowns;
+    real* x = (real*)allocate(n, sizeof *x);
+    real error, answer, other;
+    size_t i;
+    for (i = 0; i < n; i++) x[i] = (real)p->v_free[i];
+    other = sqrtl(scaled_square(p, x, 1));
+    for (i = 0; i < n; i++) x[i] = (real)b[i];
+    answer = sqrtl(scaled_square(p, x, 1));
+    for (i = 0; i < n; i++) x[i] = (real)a[i] - (real)b[i];
+    error = sqrtl(scaled_square(p, x, 1));
+    free(x);
+    return (double)(error / (answer > other ? answer : other));
+}
+
+static icf_real* to_reals(const double* x, int32_t count)
+{
+    icf_real* y = (icf_real*)allocate((size_t)count, sizeof *y);
+    int32_t i;
+    for (i = 0; i < count; i++) y[i] = (icf_real)x[i];
+    return y;
+}
+
+static double* weights(const icfp* p)
+{
+    double* w = (double*)allocate((size_t)p->contacts, sizeof *w);
+    int32_t c;
+    for (c = 0; c < p->contacts; c++) w[c] = p->more[c].w;
+    return w;
+}
+
+static reference reference_of(const icfp* p, const icf_real* v)
+{
+    double* w = weights(p);
+    const reference r = reference_at(p, &p->problem, w, v);
+    free(w);
+    return r;
+}
+
+/* How near the answer a solve to the floor comes. In float the problem itself has been rounded; its
+   velocity moves by at most as much as rounding moves the gradient, times cond. */
+static double attainable(const icfp* p)
+{
+    if (!IN_FLOAT) return 1e-12;
+    return p->cond * EPS < 1e-3 ? 30 * p->cond * EPS : 0.03;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Solving
+
+typedef struct run {
+    icf_result result;
+    icf_stats stats;
+    icf_workspace workspace;
+    icf_real* v;
+} run;
+
+static void run_free(run* r)
+{
+    icf_workspace_destroy(&r->workspace);
+    free(r->v);
+}
+
+static run solve_problem(const icf_problem* p, int32_t unknowns, const icf_options* options,
+                         const icf_real* start)
+{
+    run r;
+    memset(&r, 0, sizeof r);
+    r.v = (icf_real*)allocate((size_t)unknowns, sizeof *r.v);
+    memcpy(r.v, start, (size_t)unknowns * sizeof *r.v);
+    r.result = icf_workspace_reserve(&r.workspace, p);
+    TEST_CHECK_(r.result == ICF_RESULT_OK, "reserve: %s", icf_result_string(r.result));
+    if (r.result == ICF_RESULT_OK) r.result = icf_solve(p, options, &r.workspace, r.v, &r.stats);
+    return r;
+}
+
+static run solve_from(const icfp* p, double tolerance, const icf_real* start)
+{
+    icf_options options = icf_default_options();
+    options.tolerance = (icf_real)tolerance;
+    return solve_problem(&p->problem, p->unknowns, &options, start);
+}
+
+/* Did a solve end well? */
+static int succeeded(const run* r)
+{
+    return TEST_CHECK_(r->result == ICF_RESULT_OK &&
+                           (r->stats.stop == ICF_STOP_CONVERGED || r->stats.stop == ICF_STOP_FLOOR),
+                       "%s, stop %d after %d iterations, momentum error %g",
+                       icf_result_string(r->result), (int)r->stats.stop, (int)r->stats.iterations,
+                       (double)r->stats.momentum_error);
+}
+
+static real* impulses(const run* r, int32_t contacts)
+{
+    real* gamma = (real*)allocate(3 * (size_t)contacts, sizeof *gamma);
+    int32_t c;
+    for (c = 0; c < contacts; c++) {
+        icf_contact_result got;
+        memset(&got, 0, sizeof got);
+        TEST_CHECK(icf_get_contact(&r->workspace, c, &got) == ICF_RESULT_OK);
+        gamma[3 * c] = (real)got.impulse.x;
+        gamma[3 * c + 1] = (real)got.impulse.y;
+        gamma[3 * c + 2] = (real)got.impulse.z;
+    }
+    return gamma;
+}
+
+/* The momentum error that is reported is the one that the velocity and the impulses have: the
+   reported one is that of the worst island, and the whole may be sqrt(2) times that. */
+static void check_honest(const icfp* in, const run* r)
+{
+    const icf_problem* p = &in->problem;
+    const size_t n = (size_t)in->unknowns;
+    real* gamma = impulses(r, in->contacts);
+    real* x = (real*)allocate(n, sizeof *x);
+    real* momentum = (real*)allocate(n, sizeof *momentum);
+    real* impulse = (real*)allocate(n, sizeof *impulse);
+    real* residual = (real*)allocate(n, sizeof *residual);
+    real scale, other, error;
+    double reported = (double)r->stats.momentum_error;
+    size_t i;
+    for (i = 0; i < n; i++) x[i] = (real)r->v[i];
+    multiply(p, x, momentum);
+    for (i = 0; i < n; i++) x[i] -= (real)p->v_free[i];
+    multiply(p, x, residual);
+    multiply_links(p, gamma, impulse, 1);
+    for (i = 0; i < n; i++) residual[i] -= impulse[i];
+    scale = sqrtl(scaled_square(p, momentum, 0));
+    other = sqrtl(scaled_square(p, impulse, 0));
+    error = sqrtl(scaled_square(p, residual, 0)) / (scale > other ? scale : other);
+    TEST_CHECK_((double)error <= 1.5 * reported + 300 * EPS, "momentum error %g, reported %g",
+                (double)error, reported);
+    free(gamma);
+    free(x);
+    free(momentum);
+    free(impulse);
+    free(residual);
+}
+
+/* The certificate is no less than what the cost is above `least`, and no more than what the
+   gradient says. Rounding of the gradient, relative, is below `noise`. */
+static void check_certificate(const reference* at, const icf_stats* stats, real least)
+{
+    const real noise = (real)(IN_FLOAT ? 0.05 : 1e-10) * sqrtl(at->energy);
+    const real gap = at->cost > least ? at->cost - least : 0;
+    TEST_CHECK_(sqrtl(gap) <= sqrtl((real)stats->certificate) * (real)(1 + 1e-6) + noise,
+                "certificate %g, but the cost is %g too high", (double)stats->certificate,
+                (double)gap);
+    TEST_CHECK_(sqrtl((real)stats->certificate) <=
+                    sqrtl(at->certificate) * (real)(1 + 1e-3) + noise,
+                "certificate %g, %g would do", (double)stats->certificate, (double)at->certificate);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Every problem to the floor
+
+/* groups of trees that contacts connect; a tree without contacts is none */
+static int32_t count_islands(const icfp* p)
+{
+    int32_t* group = (int32_t*)allocate((size_t)p->trees, sizeof *group);
+    int32_t c, i, count = 0;
+    for (i = 0; i < p->trees; i++) group[i] = -1;
+    for (c = 0; c < p->contacts; c++) {
+        const int32_t* t = p->more[c].tree;
+        for (i = 0; i < 2; i++) {
+            if (t[i] >= 0 && group[t[i]] < 0) group[t[i]] = t[i];
+        }
+        if (t[1] >= 0 && group[t[0]] != group[t[1]]) {
+            const int32_t old = group[t[1]], now = group[t[0]];
+            for (i = 0; i < p->trees; i++) {
+                if (group[i] == old) group[i] = now;
+            }
+        }
+    }
+    for (i = 0; i < p->trees; i++) count += group[i] == i;
+    free(group);
+    return count;
+}
+
+static void check_answer(const icfp* p, int model, int kind)
+{
+    run r = solve_from(p, to_the_floor, p->v_start);
+    icf_real* answer = to_reals(p->v, p->unknowns);
+    reference at_answer = reference_of(p, answer), at = reference_of(p, r.v);
+    double error = distance_between(p, r.v, p->v), largest = 0;
+    int32_t c, i;
+    (void)model;
+    (void)kind;
+
+    /* first, the reference itself is right */
+    if (!IN_FLOAT)
+        TEST_CHECK_(fabsl(at_answer.cost - (real)p->cost) <= 1e-15L * (real)p->cost,
+                    "reference cost %g for %g", (double)at_answer.cost, p->cost);
+
+    if (succeeded(&r)) {
+        TEST_CHECK_(error <= attainable(p), "velocity error %g, cond %g", error, p->cond);
+        TEST_CHECK(r.stats.islands == count_islands(p));
+        TEST_CHECK(r.stats.iterative == 0 && r.stats.part == ICF_PART_NONE);
+        TEST_CHECK(r.stats.factorizations <= r.stats.island_factorizations);
+        TEST_CHECK(r.stats.bytes > 0);
+        check_honest(p, &r);
+        check_certificate(&at, &r.stats, at_answer.cost < at.cost ? at_answer.cost : at.cost);
+        for (c = 0; c < 3 * p->contacts; c++) largest = larger(largest, fabs(p->gamma[c]));
+        for (c = 0; c < p->contacts; c++) {
+            icf_contact_result got;
+            icf_real v[3], gamma[3], force[3];
+            const double dt = (double)p->problem.dt;
+            memset(&got, 0, sizeof got);
+            TEST_CHECK(icf_get_contact(&r.workspace, c, &got) == ICF_RESULT_OK);
+            memcpy(v, &got.velocity, sizeof v);
+            memcpy(gamma, &got.impulse, sizeof gamma);
+            memcpy(force, &got.force, sizeof force);
+            for (i = 0; i < 3; i++) {
+                double sum = 0;
+                if (!IN_FLOAT)
+                    TEST_CHECK_(fabs((double)gamma[i] - p->gamma[3 * c + i]) <= 1e-8 * largest,
+                                "contact %d: impulse %g for %g", (int)c, (double)gamma[i],
+                                p->gamma[3 * c + i]);
+                /* the velocity is J v + b, up to its rounding */
+                sum = fabs((double)at.vc[3 * c + i]) + 1e-3 * error;
+                TEST_CHECK_(fabs((double)v[i] - (double)at.vc[3 * c + i]) <=
+                                64 * EPS * (sum + sqrt((double)(at.energy))),
+                            "contact %d: velocity %g for %g", (int)c, (double)v[i],
+                            (double)at.vc[3 * c + i]);
+                /* the axes of the link are t1, t2, n */
+                TEST_CHECK(fabs((double)force[i] * dt - (double)gamma[i]) <=
+                           4 * EPS * fabs((double)gamma[i]));
+            }
+            TEST_CHECK(fabs((double)got.w - p->more[c].w) <= EPS * p->more[c].w);
+            TEST_CHECK(got.spin_impulse.x == 0 && got.spin_impulse.y == 0 &&
+                       got.spin_impulse.z == 0);
+            TEST_CHECK_(is_finite((double)got.dissipated), "dissipated %g", (double)got.dissipated);
+        }
+        if (!IN_FLOAT) {
+            TEST_CHECK_(fabs((double)r.stats.cost - p->cost) <= 1e-13 * p->cost,
+                        "cost %.17g for %.17g", (double)r.stats.cost, p->cost);
+            TEST_CHECK_((double)r.stats.certificate <= 1e-18 * (double)at.energy,
+                        "certificate %g of the energy %g", (double)r.stats.certificate,
+                        (double)at.energy);
+        } else {
+            TEST_CHECK_(fabs((double)r.stats.cost - (double)at.cost) <=
+                            1000 * EPS * (double)at.energy,
+                        "cost %g for %g", (double)r.stats.cost, (double)at.cost);
+        }
+    }
+    reference_free(&at);
+    reference_free(&at_answer);
+    free(answer);
+    run_free(&r);
+}
+
+static void test_answers(void)
+{
+    for_each_problem(check_answer);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Starts
+
+static void check_warm_start(const icfp* p, int model, int kind)
+{
+    icf_real* answer = to_reals(p->v, p->unknowns);
+    run again, r;
+    const double tolerance = (double)icf_default_options().tolerance;
+    (void)model;
+    (void)kind;
+    /* from the answer, rounded; a float cannot hold it well enough where contacts are stiff */
+    r = solve_from(p, tolerance, answer);
+    succeeded(&r);
+    if (!IN_FLOAT) {
+        TEST_CHECK(r.stats.stop == ICF_STOP_CONVERGED);
+        TEST_CHECK_(r.stats.factorizations == 0 && r.stats.iterations == 0,
+                    "%d iterations, %d factorizations", (int)r.stats.iterations,
+                    (int)r.stats.factorizations);
+        TEST_CHECK(distance_between(p, r.v, p->v) <= EPS);
+    }
+    run_free(&r);
+
+    /* from its own answer */
+    r = solve_from(p, tolerance, p->v_start);
+    if (succeeded(&r) && r.stats.stop == ICF_STOP_CONVERGED) {
+        again = solve_from(p, tolerance, r.v);
+        TEST_CHECK(again.result == ICF_RESULT_OK && again.stats.stop == ICF_STOP_CONVERGED);
+        TEST_CHECK_(again.stats.factorizations == 0 && again.stats.iterations == 0,
+                    "again: %d iterations, %d factorizations", (int)again.stats.iterations,
+                    (int)again.stats.factorizations);
+        TEST_CHECK(!memcmp(again.v, r.v, (size_t)p->unknowns * sizeof(icf_real)));
+        TEST_CHECK(again.stats.momentum_error == r.stats.momentum_error);
+        run_free(&again);
+    }
+    run_free(&r);
+    free(answer);
+}
+
+static void test_warm_start(void)
+{
+    for_each_problem(check_warm_start);
+}
+
+/* noise of `size` times the free motion, alike in all directions of the norm diag(A) */
+static icf_real* random_start(const icfp* p, double size)
+{
+    const icf_problem* q = &p->problem;
+    icf_real* v = (icf_real*)allocate((size_t)p->unknowns, sizeof *v);
+    real* x = (real*)allocate((size_t)p->unknowns, sizeof *x);
+    double scale;
+    size_t at = 0;
+    int32_t i, j, first = 0;
+    for (i = 0; i < p->unknowns; i++) x[i] = (real)q->v_free[i];
+    scale = size * sqrt((double)scaled_square(q, x, 1) / p->unknowns);
+    for (i = 0; i < q->cliques; first += q->clique_sizes[i++]) {
+        const size_t n = (size_t)q->clique_sizes[i];
+        for (j = 0; j < q->clique_sizes[i]; j++) {
+            const double d = (double)q->mass[at + (size_t)j * (n + 1)];
+            v[first + j] =
+                (icf_real)((double)p->v_start[first + j] + random_between(-2, 2) * scale / sqrt(d));
+        }
+        at += n * n;
+    }
+    free(x);
+    return v;
+}
+
+static void check_starts(const icfp* p, int model, int kind)
+{
+    static const double sizes[3] = {0.01, 1, 1000};
+    int trial;
+    for (trial = 0; trial < 4; trial++) {
+        const uint32_t seed = SEED + (uint32_t)(100 * model + 10 * kind + trial);
+        icf_real* start;
+        run r;
+        double error;
+        if (is_large(kind) && trial != 2) continue;
+        random_seed(seed);
+        start = trial < 3 ? random_start(p, sizes[trial])
+                          : (icf_real*)allocate((size_t)p->unknowns, sizeof *start);
+        r = solve_from(p, to_the_floor, start);
+        error = distance_between(p, r.v, p->v);
+        if (succeeded(&r))
+            TEST_CHECK_(error <= attainable(p), "velocity error %g after %d iterations", error,
+                        (int)r.stats.iterations);
+        TEST_MSG("start %d, seed %u", trial, (unsigned)seed);
+        run_free(&r);
+        free(start);
+    }
+}
+
+static void test_starts(void)
+{
+    for_each_problem(check_starts);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Tolerances and certificates
+
+static void check_tolerances(const icfp* p, int model, int kind)
+{
+    static const double tolerances[7] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8};
+    run best = solve_from(p, to_the_floor, p->v_start);
+    reference least = reference_of(p, best.v);
+    double before = 0;
+    int i;
+    (void)model;
+    for (i = 0; i < (IN_FLOAT ? 3 : 7); i++) {
+        run r;
+        reference at;
+        double error, reference_error;
+        if (is_large(kind) && i != 1 && i != 4) continue;
+        r = solve_from(p, tolerances[i], p->v_start);
+        at = reference_of(p, r.v);
+        error = distance_between(p, r.v, p->v);
+        reference_error = (double)at.momentum_error;
+        if (succeeded(&r)) {
+            if (r.stats.stop == ICF_STOP_CONVERGED) {
+                TEST_CHECK_((double)r.stats.momentum_error <= tolerances[i],
+                            "tolerance %g, momentum error %g", tolerances[i],
+                            (double)r.stats.momentum_error);
+                TEST_CHECK_(error <= 10 * tolerances[i] + (IN_FLOAT ? attainable(p) : 0),
+                            "tolerance %g, velocity error %g", tolerances[i], error);
+                /* what rounding does to the residual: 1e-10 in the worst of the problems */
+                if (!IN_FLOAT)
+                    TEST_CHECK_(reference_error <= 1.5 * tolerances[i] + 1e-10,
+                                "tolerance %g, reference momentum error %g", tolerances[i],
+                                reference_error);
+            } else {
+                TEST_CHECK_(IN_FLOAT, "the floor is reached before %g", tolerances[i]);
+            }
+            check_honest(p, &r);
+            check_certificate(&at, &r.stats, least.cost);
+            /* a smaller tolerance takes no fewer iterations */
+            TEST_CHECK(r.stats.iterations >= before);
+            before = r.stats.iterations;
+        }
+        reference_free(&at);
+        run_free(&r);
+    }
+    reference_free(&least);
+    run_free(&best);
+}
+
+static void test_tolerances(void)
+{
+    for_each_problem(check_tolerances);
+}
+
+// ------------------------------------------------------------------------------------------------
+// The same problem in other units
+
+typedef struct units {
+    double mass, length, time;
+    const double* velocity; /* of each unknown on top of length / time, or NULL */
+} units;
+
+/* Powers of two, so that the numbers of one problem are those of the other, digit by digit */
+typedef struct copy {
+    icf_problem problem;
+    icf_real *mass, *v_free, *v_last, *blocks, *bias;
+    icf_contact* contact;
+} copy;
+
+static void copy_free(copy* c)
+{
+    free(c->mass);
+    free(c->v_free);
+    free(c->v_last);
+    free(c->blocks);
+    free(c->bias);
+    free(c->contact);
+}
+
+static icf_real* scaled(const icf_real* x, size_t count, double factor)
+{
+    icf_real* y = (icf_real*)allocate(count, sizeof *y);
+    size_t i;
+    for (i = 0; i < count; i++) y[i] = x[i] * (icf_real)factor;
+    return y;
+}
+
+static copy in_units(const icfp* in, const units* u)
+{
+    const icf_problem* p = &in->problem;
+    const double speed = u->length / u->time;
+    const size_t n = (size_t)in->unknowns, m = (size_t)in->contacts;
+    size_t squares = 0, blocks = 0, at = 0;
+    int32_t i, j, k, first = 0;
+    copy c;
+    for (i = 0; i < p->cliques; i++)
+        squares += (size_t)p->clique_sizes[i] * (size_t)p->clique_sizes[i];
+    for (i = 0; i < p->link_start[p->links]; i++)
+        blocks += 3 * (size_t)p->clique_sizes[p->block_clique[i]];
+    c.problem = *p;
+    c.problem.mass = c.mass = scaled(p->mass, squares, u->mass);
+    c.problem.v_free = c.v_free = scaled(p->v_free, n, speed);
+    c.problem.v_last = c.v_last = scaled(p->v_last, n, speed);
+    c.problem.blocks = c.blocks = scaled(p->blocks, blocks, 1);
+    c.problem.link_bias = c.bias = scaled(p->link_bias, 3 * m, speed);
+    c.problem.dt = p->dt * (icf_real)u->time;
+    c.contact = (icf_contact*)allocate(m, sizeof *c.contact);
+    c.problem.contact = c.contact;
+    for (i = 0; i < in->contacts; i++) {
+        icf_contact* q = &c.contact[i];
+        *q = p->contact[i];
+        q->distance *= (icf_real)u->length;
+        q->stiffness *= (icf_real)(u->mass / (u->time * u->time));
+        q->dissipation *= (icf_real)(u->time / u->length);
+        q->relaxation *= (icf_real)u->time;
+        q->slip_tolerance *= (icf_real)speed;
+        q->effective_mass_inverse *= (icf_real)(1 / u->mass);
+    }
+    if (u->velocity) {
+        icf_real* a = c.mass;
+        for (i = 0; i < p->cliques; first += p->clique_sizes[i++]) {
+            for (j = 0; j < p->clique_sizes[i]; j++) {
+                const double f = u->velocity[first + j];
+                c.v_free[first + j] *= (icf_real)f;
+                c.v_last[first + j] *= (icf_real)f;
+                for (k = 0; k < p->clique_sizes[i]; k++)
+                    *a++ *= (icf_real)(1 / (f * u->velocity[first + k]));
+            }
+        }
+        for (i = 0; i < p->link_start[p->links]; i++) {
+            const int32_t clique = p->block_clique[i];
+            first = first_of(p, clique);
+            for (k = 0; k < 3; k++) {
+                for (j = 0; j < p->clique_sizes[clique]; j++)
+                    c.blocks[at++] *= (icf_real)(1 / u->velocity[first + j]);
+            }
+        }
+    }
+    return c;
+}
+
+static void check_units(const icfp* p, int model, int kind)
+{
+    /* 2^20 and 2^10 are what a million and a thousand are to people */
+    static const double list[5][3] = {
+        {1048576,       1,          1         },
+        {1,             1024,       1         },
+        {1,             1,          1.0 / 1024},
+        {1.0 / 1048576, 1.0 / 1024, 1         },
+        {4,             0.5,        2         }
+    };
+    double* own = (double*)allocate((size_t)p->unknowns, sizeof *own);
+    icf_options options = icf_default_options();
+    int i, j;
+    run r;
+    options.tolerance = (icf_real)to_the_floor;
+    r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+    succeeded(&r);
+    random_seed(SEED + (uint32_t)(10 * model + kind));
+    for (j = 0; j < p->unknowns; j++) own[j] = ldexp(1, random_below(13) - 6);
+    for (i = is_large(kind) ? 4 : 0; i < 5; i++) {
+        units u;
+        copy c;
+        run s;
+        int same = 1;
+        double speed, energy;
+        u.mass = list[i][0];
+        u.length = list[i][1];
+        u.time = list[i][2];
+        u.velocity = i == 4 ? own : NULL;
+        speed = u.length / u.time;
+        energy = u.mass * speed * speed;
+        c = in_units(p, &u);
+        s = solve_problem(&c.problem, p->unknowns, &options, c.v_last);
+        TEST_CHECK(s.result == r.result && s.stats.stop == r.stats.stop);
+        TEST_CHECK_(s.stats.iterations == r.stats.iterations &&
+                        s.stats.factorizations == r.stats.factorizations &&
+                        s.stats.trials == r.stats.trials,
+                    "units %d: %d iterations, %d factorizations, %d trials; were %d, %d, %d", i,
+                    (int)s.stats.iterations, (int)s.stats.factorizations, (int)s.stats.trials,
+                    (int)r.stats.iterations, (int)r.stats.factorizations, (int)r.stats.trials);
+        for (j = 0; j < p->unknowns; j++) {
+            const double f = speed * (u.velocity ? own[j] : 1);
+            same &= (double)s.v[j] == (double)r.v[j] * f;
+        }
+        TEST_CHECK_(same, "units %d: other velocities", i);
+        TEST_CHECK((double)s.stats.cost == (double)r.stats.cost * energy);
+        TEST_CHECK((double)s.stats.certificate == (double)r.stats.certificate * energy);
+        TEST_CHECK(s.stats.momentum_error == r.stats.momentum_error);
+        run_free(&s);
+        copy_free(&c);
+    }
+    run_free(&r);
+    free(own);
+}
+
+static void test_units(void)
+{
+    for_each_problem(check_units);
+}
+
+// ------------------------------------------------------------------------------------------------
+// On the way: history and budgets
+
+static void check_history(const icfp* p, int model, int kind)
+{
+    enum { ROOM = 2000 };
+    icf_iteration* history = (icf_iteration*)allocate(ROOM, sizeof *history);
+    icf_options options = icf_default_options();
+    reference at_start = reference_of(p, p->v_start), at_end;
+    int32_t i;
+    run r, s;
+    (void)model;
+    options.tolerance = (icf_real)to_the_floor;
+    options.history = history;
+    options.history_capacity = ROOM;
+    r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+    at_end = reference_of(p, r.v);
+    if (succeeded(&r)) {
+        const double rounding = 100 * EPS, start = (double)at_start.cost;
+        TEST_CHECK_(r.stats.history == r.stats.iterations + 1, "%d recorded of %d",
+                    (int)r.stats.history, (int)r.stats.iterations);
+        TEST_CHECK_(fabs((double)history[0].cost - start) <= rounding * (double)at_start.energy,
+                    "cost at the start %g for %g", (double)history[0].cost, start);
+        if (at_start.momentum_error > (IN_FLOAT ? 1e-2L : 1e-8L) && r.stats.islands == 1) {
+            const double error = (double)at_start.momentum_error;
+            const double gradient = sqrt((double)scaled_square(&p->problem, at_start.gradient, 0));
+            const double close = IN_FLOAT ? 1e-2 : 1e-4;
+            TEST_CHECK_(fabs((double)history[0].momentum_error - error) <= close * error,
+                        "momentum error at the start %g for %g", (double)history[0].momentum_error,
+                        error);
+            TEST_CHECK_(fabs((double)history[0].gradient - gradient) <= close * gradient,
+                        "gradient at the start %g for %g", (double)history[0].gradient, gradient);
+        }
+        for (i = 1; i < r.stats.history; i++) {
+            const double from = (double)history[i - 1].cost, to = (double)history[i].cost;
+            TEST_CHECK_(to <= from + rounding * (double)(at_end.energy + (real)from),
+                        "iteration %d: the cost rises from %.17g to %.17g", (int)i, from, to);
+            TEST_CHECK(history[i].gradient >= 0 && history[i].momentum_error >= 0);
+        }
+        TEST_CHECK(fabs((double)history[r.stats.history - 1].cost - (double)r.stats.cost) <=
+                   rounding * (double)at_end.energy);
+    }
+    run_free(&r);
+
+    /* with little room only the first are kept, and nothing changes */
+    if (!is_large(kind)) {
+        icf_iteration few[3];
+        r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+        memset(few, 0x5A, sizeof few);
+        options.history = few;
+        options.history_capacity = 2;
+        s = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+        TEST_CHECK(s.stats.history == (r.stats.iterations < 1 ? 1 : 2));
+        TEST_CHECK(!memcmp(few, history, (size_t)s.stats.history * sizeof *few));
+        TEST_CHECK(((const unsigned char*)few)[2 * sizeof *few] == 0x5A);
+        TEST_CHECK(!memcmp(r.v, s.v, (size_t)p->unknowns * sizeof *r.v));
+        run_free(&r);
+        run_free(&s);
+    }
+    reference_free(&at_start);
+    reference_free(&at_end);
+    free(history);
+}
+
+static void test_history(void)
+{
+    for_each_problem(check_history);
+}
+
+static int stop_after(void* user)
+{
+    int* left = (int*)user;
+    return --*left < 0;
+}
+
+static int all_finite(const icf_real* v, int32_t count)
+{
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        if (!is_finite((double)v[i])) return 0;
+    }
+    return 1;
+}
+
+static void check_budgets(const icfp* p, int model, int kind)
+{
+    icf_real* answer = to_reals(p->v, p->unknowns);
+    reference start = reference_of(p, p->v_start), least = reference_of(p, answer);
+    run full = solve_from(p, to_the_floor, p->v_start);
+    int way, budget;
+    (void)model;
+    (void)kind;
+    for (way = 0; way < 3; way++) {
+        real before = start.cost;
+        for (budget = 1; budget <= 3; budget++) {
+            icf_options options = icf_default_options();
+            reference at;
+            run r;
+            int left = budget;
+            real rounding;
+            options.tolerance = (icf_real)to_the_floor;
+            if (way == 0) options.iterations = budget;
+            if (way == 1) options.factorizations = budget;
+            if (way == 2) {
+                options.should_stop = stop_after;
+                options.user = &left;
+            }
+            r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+            at = reference_of(p, r.v);
+            rounding = (real)(100 * EPS) * (at.energy + before);
+            if (way == 0) TEST_CHECK(r.stats.iterations <= budget);
+            if (way == 1) TEST_CHECK(r.stats.factorizations <= budget);
+            if (way == 2) TEST_CHECK(left >= -1);
+            if (r.result == ICF_RESULT_NOT_CONVERGED) {
+                static const icf_stop stops[3] = {ICF_STOP_ITERATIONS, ICF_STOP_FACTORIZATIONS,
+                                                  ICF_STOP_CALLER};
+                TEST_CHECK_(r.stats.stop == stops[way], "stop %d", (int)r.stats.stop);
+            } else {
+                succeeded(&r);
+                TEST_CHECK(full.stats.iterations <= budget || full.stats.factorizations <= budget);
+            }
+            if (TEST_CHECK(all_finite(r.v, p->unknowns))) {
+                TEST_CHECK_(at.cost <= before + rounding, "budget %d: cost %g was %g", budget,
+                            (double)at.cost, (double)before);
+                /* an iteration is worth something, as long as there is something to gain */
+                if (start.cost - least.cost > (real)(1e5 * EPS) * start.energy)
+                    TEST_CHECK_(at.cost < start.cost - (real)0.01 * (start.cost - least.cost),
+                                "budget %d: cost %g after %g, least %g", budget, (double)at.cost,
+                                (double)start.cost, (double)least.cost);
+                TEST_CHECK(fabs((double)r.stats.cost - (double)at.cost) <= (double)rounding);
+                check_honest(p, &r);
+                check_certificate(&at, &r.stats, least.cost);
+                before = at.cost;
+            }
+            reference_free(&at);
+            run_free(&r);
+        }
+    }
+    run_free(&full);
+    reference_free(&start);
+    reference_free(&least);
+    free(answer);
+}
+
+static void test_budgets(void)
+{
+    for_each_problem(check_budgets);
+}
+
+// ------------------------------------------------------------------------------------------------
+// What the contacts do
+
+static int modes_seen[ICFP_MODELS][3];
+
+static void check_modes(const icfp* p, int model, int kind)
+{
+    run r = solve_from(p, to_the_floor, p->v_start);
+    int count[3] = {0, 0, 0}, borders = 0, i;
+    int32_t c;
+    if (succeeded(&r)) {
+        for (c = 0; c < p->contacts; c++) {
+            icf_contact_result got;
+            memset(&got, 0, sizeof got);
+            TEST_CHECK(icf_get_contact(&r.workspace, c, &got) == ICF_RESULT_OK);
+            if (TEST_CHECK(got.mode >= ICF_MODE_OPEN && got.mode <= ICF_MODE_SLIP))
+                count[got.mode]++;
+        }
+        for (i = 0; i < 3; i++) {
+            borders += abs(count[i] - summary[model][kind][i]);
+            modes_seen[model][i] += count[i];
+        }
+        /* float: a few that are at a border */
+        TEST_CHECK_(borders <= (IN_FLOAT ? 2 * (1 + p->contacts / 50) : 0),
+                    "%d open, %d stick, %d slip; should be %d, %d, %d", count[0], count[1],
+                    count[2], summary[model][kind][0], summary[model][kind][1],
+                    summary[model][kind][2]);
+    }
+    run_free(&r);
+}
+
+static void test_modes(void)
+{
+    int model, i;
+    memset(modes_seen, 0, sizeof modes_seen);
+    for_each_problem(check_modes);
+    for (model = 0; model < ICFP_MODELS; model++) {
+        for (i = 0; i < 3; i++)
+            TEST_CHECK_(modes_seen[model][i] >= 30, "model %d, mode %d: %d", model, i,
+                        modes_seen[model][i]);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// What the solver can tell about a problem
+
+/* The inverse effective masses of the file, which the library can compute itself; and the Jacobians
+   that it was given. */
+static void check_masses(const icfp* p, int model, int kind)
+{
+    units same = {1, 1, 1, NULL};
+    copy q = in_units(p, &same);
+    icf_options options = icf_default_options();
+    run r, given;
+    icf_real j[3 * 64];
+    int32_t c, b, i;
+    size_t at = 0;
+    (void)model;
+    for (c = 0; c < p->contacts; c++) q.contact[c].effective_mass_inverse = 0;
+    if (!IN_FLOAT) options.tolerance = (icf_real)1e-8;
+    r = solve_problem(&q.problem, p->unknowns, &options, p->v_start);
+    given = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+    succeeded(&r);
+    for (c = 0; c < p->contacts; c++) {
+        icf_contact_result got;
+        const double w = p->more[c].w;
+        memset(&got, 0, sizeof got);
+        TEST_CHECK(icf_get_contact(&r.workspace, c, &got) == ICF_RESULT_OK);
+        /* A of the trees has a condition of some hundreds */
+        TEST_CHECK_(fabs((double)got.w - w) <= 1e4 * EPS * w, "contact %d: w %g for %g", (int)c,
+                    (double)got.w, w);
+    }
+    for (i = 0; i < p->unknowns; i++) r.v[i] -= given.v[i];
+    for (i = 0; i < p->unknowns; i++) given.v[i] = (icf_real)0;
+    {
+        double* zero = (double*)allocate((size_t)p->unknowns, sizeof *zero);
+        const double moved = distance_between(p, r.v, zero);
+        TEST_CHECK_(moved <= (IN_FLOAT ? 1e-2 : 1e-7), "own w: velocities differ by %g", moved);
+        free(zero);
+    }
+
+    for (c = 0; c < p->contacts; c++) {
+        icf_real w9[9];
+        double sum = 0;
+        for (b = p->problem.link_start[c]; b < p->problem.link_start[c + 1]; b++) {
+            const int32_t clique = p->problem.block_clique[b];
+            const int32_t n = 3 * p->problem.clique_sizes[clique];
+            if (!TEST_CHECK(n <= 3 * 64)) break;
+            memset(j, 0x5A, sizeof j);
+            TEST_CHECK(icf_contact_jacobian(&p->problem, c, clique, j) == ICF_RESULT_OK);
+            for (i = 0; i < n; i++) TEST_CHECK(j[i] == p->problem.blocks[at + (size_t)i]);
+            at += (size_t)n;
+        }
+        if (is_large(kind) && c > 20) continue;
+        TEST_CHECK(icf_contact_delassus(&p->problem, c, c, &given.workspace, w9) == ICF_RESULT_OK);
+        for (i = 0; i < 9; i++) sum += (double)w9[i] * (double)w9[i];
+        TEST_CHECK_(fabs(sqrt(sum) / 3 - p->more[c].w) <= 1e4 * EPS * p->more[c].w,
+                    "contact %d: |W| / 3 = %g for %g", (int)c, sqrt(sum) / 3, p->more[c].w);
+    }
+    run_free(&r);
+    run_free(&given);
+    copy_free(&q);
+}
+
+static void test_masses(void)
+{
+    for_each_problem(check_masses);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Memory and conjugate gradients
+
+/* Solves in memory of a size, with what is in it */
+static icf_result solve_in(const icfp* p, const icf_options* options, unsigned char* memory,
+                           size_t bytes, icf_real* v, icf_stats* stats)
+{
+    icf_workspace workspace;
+    icf_result result;
+    size_t i;
+    memset(&workspace, 0, sizeof workspace);
+    memset(stats, 0, sizeof *stats);
+    memcpy(v, p->v_start, (size_t)p->unknowns * sizeof *v);
+    for (i = 0; i < 64; i++) memory[bytes + i] = 0xC5;
+    result = icf_workspace_init(&workspace, memory, bytes);
+    if (result == ICF_RESULT_OK) result = icf_solve(&p->problem, options, &workspace, v, stats);
+    for (i = 0; i < 64; i++) {
+        if (memory[bytes + i] != 0xC5) {
+            TEST_CHECK_(0, "byte %d behind the workspace is written", (int)i);
+            break;
+        }
+    }
+    return result;
+}
+
+static void check_memory(const icfp* p, int model, int kind)
+{
+    icf_options options = icf_default_options();
+    const size_t most = icf_workspace_bytes(&p->problem, ICF_SPARSE_FULL);
+    const size_t least = icf_workspace_bytes(&p->problem, ICF_SPARSE_ITERATIVE);
+    const size_t n = (size_t)p->unknowns * sizeof(icf_real);
+    unsigned char* memory;
+    icf_real *v, *expected;
+    icf_stats stats, first;
+    icf_result result;
+    size_t liked;
+    int trial;
+    run r;
+    (void)model;
+    TEST_CHECK_(least > 0 && least <= most, "%lu and %lu bytes", (unsigned long)least,
+                (unsigned long)most);
+    if (!TEST_CHECK(most < 1u << 30)) return;
+    memory = (unsigned char*)allocate(most + 64, 1);
+    v = (icf_real*)allocate((size_t)p->unknowns, sizeof *v);
+    expected = (icf_real*)allocate((size_t)p->unknowns, sizeof *v);
+    r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+    memcpy(expected, r.v, n);
+    first = r.stats;
+    liked = first.bytes;
+
+    /* again in the same workspace: the same bits */
+    memcpy(r.v, p->v_start, n);
+    TEST_CHECK(icf_solve(&p->problem, &options, &r.workspace, r.v, &stats) == r.result);
+    TEST_CHECK(!memcmp(r.v, expected, n) && stats.trials == first.trials);
+    run_free(&r);
+
+    /* in memory with anything in it */
+    for (trial = 0; trial < 2; trial++) {
+        memset(memory, trial ? 0xFF : 0, most);
+        result = solve_in(p, &options, memory, most, v, &stats);
+        TEST_CHECK(result == ICF_RESULT_OK && stats.iterative == 0);
+        TEST_CHECK(!memcmp(v, expected, n) && stats.iterations == first.iterations &&
+                   stats.cost == first.cost);
+    }
+
+    /* in as much as it would have liked */
+    if (TEST_CHECK(liked > 0 && liked <= most)) {
+        memset(memory, 0x77, most);
+        result = solve_in(p, &options, memory, liked, v, &stats);
+        TEST_CHECK(result == ICF_RESULT_OK && stats.iterative == 0 && stats.bytes <= liked);
+        TEST_CHECK(!memcmp(v, expected, n));
+    }
+
+    /* in as little as may be: no factors, another way to the same place */
+    if (!is_large(kind)) {
+        memset(memory, 0xFF, most);
+        result = solve_in(p, &options, memory, least, v, &stats);
+        TEST_CHECK_(result == ICF_RESULT_OK, "least memory: %s, stop %d", icf_result_string(result),
+                    (int)stats.stop);
+        if (result == ICF_RESULT_OK && stats.stop == ICF_STOP_CONVERGED)
+            TEST_CHECK_(distance_between(p, v, p->v) <=
+                            10 * (double)options.tolerance + (IN_FLOAT ? attainable(p) : 0),
+                        "least memory: velocity error %g", distance_between(p, v, p->v));
+    }
+
+    /* in almost none: refused, and the velocities stay */
+    result = solve_in(p, &options, memory, 64, v, &stats);
+    TEST_CHECK(result == ICF_RESULT_TOO_SMALL && !memcmp(v, p->v_start, n));
+    TEST_CHECK(stats.bytes > 64);
+    free(memory);
+    free(v);
+    free(expected);
+}
+
+static void test_memory(void)
+{
+    for_each_problem(check_memory);
+}
+
+static void check_iterative(const icfp* p, int model, int kind)
+{
+    icf_options options = icf_default_options();
+    icf_real* answer = to_reals(p->v, p->unknowns);
+    reference at, least = reference_of(p, answer);
+    run r;
+    (void)model;
+    options.iterative = 1;
+    if (!is_large(kind) || model == ICFP_SAP) {
+        double error;
+        r = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+        error = distance_between(p, r.v, p->v);
+        at = reference_of(p, r.v);
+        if (succeeded(&r)) {
+            TEST_CHECK(r.stats.iterative == r.stats.islands && r.stats.factorizations == 0);
+            check_honest(p, &r);
+            check_certificate(&at, &r.stats, least.cost);
+            if (r.stats.stop == ICF_STOP_CONVERGED)
+                TEST_CHECK_(error <=
+                                10 * (double)options.tolerance + (IN_FLOAT ? attainable(p) : 0),
+                            "velocity error %g", error);
+            else
+                TEST_CHECK_(IN_FLOAT, "stop %d", (int)r.stats.stop);
+        }
+        reference_free(&at);
+        run_free(&r);
+    }
+    reference_free(&least);
+    free(answer);
+}
+
+static void test_iterative(void)
+{
+    for_each_problem(check_iterative);
+}
+
+// ------------------------------------------------------------------------------------------------
+// The reader of the files
+
+static void test_reader(void)
+{
+    static const char* const path = "tests/golden/problems/lagged_04_box4.txt";
+    icfp_file file, part;
+    icfp p;
+    size_t length, cut, i;
+    char* text;
+    int got, without_answer = 0, trial, read = 0, refused = 0;
+    if (!TEST_CHECK(icfp_open(&file, path))) return;
+    length = (size_t)(file.end - file.at);
+    text = (char*)allocate(2 * length + 64, 1);
+    TEST_CHECK(icfp_next(&file, &p) == 1 && p.contacts == 4 && p.unknowns == 6);
+    icfp_free(&p);
+
+    /* a file that ends early is refused, but for the two places where a problem may end */
+    for (cut = 0; cut < length; cut++) {
+        memcpy(text, file.text, cut);
+        text[cut] = 0;
+        icfp_open_text(&part, "cut", text, cut);
+        got = icfp_next(&part, &p);
+        if (got == 1) {
+            TEST_CHECK(p.unknowns == 6 && p.contacts == 4);
+            if (!p.has_answer) without_answer++;
+            if (p.has_answer) TEST_CHECK_(cut > length - 12, "an answer after %d bytes", (int)cut);
+            icfp_free(&p);
+            TEST_CHECK(icfp_next(&part, &p) == 0);
+        } else {
+            TEST_CHECK(cut == 0 || got == 0 || !strncmp(part.message, "cut:", 4));
+            TEST_CHECK_(got < 0 || cut == 0, "%d bytes: %d", (int)cut, got);
+        }
+    }
+    TEST_CHECK_(without_answer >= 1 && without_answer <= 3, "%d", without_answer);
+
+    /* several, with ids or without an answer */
+    memcpy(text, file.text, length);
+    memcpy(text + length, "IDS 7 5 3 1\n", 12);
+    memcpy(text + length + 12, file.text, length);
+    icfp_open_text(&part, "two", text, 2 * length + 12);
+    TEST_CHECK(icfp_next(&part, &p) == 1 && p.has_answer && p.has_ids && p.ids[3] == 1);
+    icfp_free(&p);
+    TEST_CHECK(icfp_next(&part, &p) == 1 && p.has_answer && !p.has_ids);
+    icfp_free(&p);
+    TEST_CHECK(icfp_next(&part, &p) == 0);
+
+    /* damaged in a place or two: a problem with sizes in range, or a message with the line */
+    random_seed(SEED);
+    for (trial = 0; trial < 3000; trial++) {
+        memcpy(text, file.text, length);
+        for (i = 0; i <= (size_t)trial % 3; i++)
+            text[random_below(trial % 2 ? 200 : (int)length)] =
+                trial % 5 ? "0123456789-.eE \nInf"[random_below(19)] : (char)random_bits();
+        text[length] = 0;
+        icfp_open_text(&part, "damaged", text, length);
+        got = icfp_next(&part, &p);
+        if (got == 1) {
+            int32_t sum = 0, t;
+            for (t = 0; t < p.trees; t++) sum += p.problem.clique_sizes[t];
+            TEST_CHECK(sum == p.unknowns);
+            for (t = 0; t < p.problem.link_start[p.contacts]; t++)
+                TEST_CHECK(p.problem.block_clique[t] >= 0 && p.problem.block_clique[t] < p.trees);
+            icfp_free(&p);
+            read++;
+        } else {
+            TEST_CHECK(got < 0 && !strncmp(part.message, "damaged:", 8));
+            refused++;
+        }
+    }
+    TEST_CHECK_(read >= 300 && refused >= 300, "%d read, %d refused", read, refused);
+    free(text);
+    icfp_close(&file);
+
+    TEST_CHECK(!icfp_open(&file, "tests/golden/problems/no-such-file.txt") && file.message[0]);
+    icfp_close(&file);
+}
+
+TEST_LIST = {
+    {"reader",     test_reader    },
+    {"answers",    test_answers   },
+    {"warm_start", test_warm_start},
+    {"starts",     test_starts    },
+    {"tolerances", test_tolerances},
+    {"units",      test_units     },
+    {"history",    test_history   },
+    {"budgets",    test_budgets   },
+    {"modes",      test_modes     },
+    {"masses",     test_masses    },
+    {"memory",     test_memory    },
+    {"iterative",  test_iterative },
+    {NULL,         NULL           }
+};

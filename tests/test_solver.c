@@ -1,0 +1,2774 @@
+/* Layer 7: the convex solver, but for the problems in tests/golden. */
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef ICF_NO_MALLOC
+static int allocations; /* of the library */
+
+static void* counted_malloc(size_t bytes)
+{
+    allocations++;
+    return malloc(bytes);
+}
+
+#define ICF_MALLOC(bytes) counted_malloc(bytes)
+#define ICF_FREE(pointer) free(pointer)
+#endif
+#define ICF_ASSERT(x) assert(x)
+#define ICF_IMPLEMENTATION
+#include "../icf.h"
+
+#include "acutest.h"
+#include "util.h"
+
+#define R(x) ((icf_real)(x))
+#define NOT_A_NUMBER ((icf_real)NAN)
+#define INFINITE ((icf_real)HUGE_VAL)
+#define CANARY 64      /* bytes behind a workspace */
+#define UNTOUCHED 0xC5 /* what is in them, and in memory before it is used */
+
+typedef long double wide;
+
+static double magnitude(double x)
+{
+    return x < 0 ? -x : x;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Is x within relative * |expected| + absolute of what it should be? */
+static int near(double x, double expected, double relative, double absolute)
+{
+    return magnitude(x - expected) <= relative * magnitude(expected) + absolute;
+}
+
+#define CHECK_NEAR(x, expected, relative, absolute) \
+    TEST_CHECK_(near((double)(x), (double)(expected), relative, absolute), \
+                "%s is %.17g, not %.17g, off by %.3g; seed %u", #x, (double)(x), \
+                (double)(expected), (double)(x) - (double)(expected), (unsigned)SEED)
+
+static int finite_real(double x)
+{
+    return x - x == 0;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Scenes: a problem and the arrays that it points to
+
+enum {
+    MOST_CLIQUES = 64,
+    MOST_UNKNOWNS = 160,
+    MOST_MASS = 4096,
+    MOST_COUPLINGS = 64,
+    MOST_LINKS = 160,
+    MOST_BLOCKS = 320,
+    MOST_BLOCK_NUMBERS = 12000,
+    MOST_CONTACTS = 200,
+    MOST_ROWS = 80
+};
+
+typedef struct scene {
+    icf_problem p;
+    int32_t unknowns, masses, coupled, block_count, block_numbers, biases;
+    int32_t sizes[MOST_CLIQUES], start[MOST_CLIQUES + 1], mass_at[MOST_CLIQUES + 1];
+    icf_real mass[MOST_MASS], v_free[MOST_UNKNOWNS], v_last[MOST_UNKNOWNS];
+    int32_t pairs[2 * MOST_COUPLINGS];
+    icf_real couplings[9 * MOST_COUPLINGS];
+    int32_t link_rows[MOST_LINKS], link_start[MOST_LINKS + 1], bias_at[MOST_LINKS + 1];
+    int32_t block_clique[MOST_BLOCKS], block_at[MOST_BLOCKS + 1];
+    icf_real blocks[MOST_BLOCK_NUMBERS], bias[6 * MOST_LINKS];
+    icf_contact contact[MOST_CONTACTS];
+    icf_row row[MOST_ROWS];
+} scene;
+
+/* They are large: none on the stack. */
+static scene first_scene, second_scene;
+
+/* The problem looks at this scene's own arrays. */
+static void scene_connect(scene* s)
+{
+    s->p.clique_sizes = s->sizes;
+    s->p.mass = s->mass;
+    s->p.v_free = s->v_free;
+    s->p.v_last = s->v_last;
+    s->p.coupling_pairs = s->pairs;
+    s->p.coupling_blocks = s->couplings;
+    s->p.link_rows = s->link_rows;
+    s->p.link_start = s->link_start;
+    s->p.block_clique = s->block_clique;
+    s->p.blocks = s->blocks;
+    s->p.link_bias = s->bias;
+    s->p.contact = s->contact;
+    s->p.row = s->row;
+}
+
+static scene* scene_begin(scene* s, double dt)
+{
+    memset(s, 0, sizeof *s);
+    s->p = icf_default_problem();
+    s->p.dt = R(dt);
+    scene_connect(s);
+    return s;
+}
+
+static void scene_copy(scene* to, const scene* from)
+{
+    *to = *from;
+    scene_connect(to);
+}
+
+/* A clique with the mass matrix `mass`, size x size, at rest. */
+static int32_t scene_clique(scene* s, int32_t size, const double* mass)
+{
+    int32_t i, c = s->p.cliques++;
+    assert(c < MOST_CLIQUES && s->unknowns + size <= MOST_UNKNOWNS);
+    assert(s->masses + size * size <= MOST_MASS);
+    s->sizes[c] = size;
+    s->start[c] = s->unknowns;
+    s->mass_at[c] = s->masses;
+    for (i = 0; i < size * size; i++) s->mass[s->masses + i] = R(mass[i]);
+    s->unknowns += size;
+    s->masses += size * size;
+    s->start[c + 1] = s->unknowns;
+    s->mass_at[c + 1] = s->masses;
+    return c;
+}
+
+static int32_t scene_diagonal(scene* s, int32_t size, const double* diagonal)
+{
+    double mass[64] = {0};
+    int32_t i;
+    for (i = 0; i < size; i++) mass[i * (size + 1)] = diagonal[i];
+    return scene_clique(s, size, mass);
+}
+
+/* A point mass. */
+static int32_t scene_point(scene* s, double m)
+{
+    double diagonal[3];
+    diagonal[0] = diagonal[1] = diagonal[2] = m;
+    return scene_diagonal(s, 3, diagonal);
+}
+
+/* A free body: velocity and angular velocity, about its centre. */
+static int32_t scene_body(scene* s, double m, double ix, double iy, double iz)
+{
+    double diagonal[6];
+    diagonal[0] = diagonal[1] = diagonal[2] = m;
+    diagonal[3] = ix;
+    diagonal[4] = iy;
+    diagonal[5] = iz;
+    return scene_diagonal(s, 6, diagonal);
+}
+
+static int32_t scene_joint(scene* s, double m)
+{
+    return scene_diagonal(s, 1, &m);
+}
+
+static int32_t scene_link(scene* s, int32_t rows)
+{
+    int32_t l = s->p.links++;
+    assert(l < MOST_LINKS);
+    s->link_rows[l] = rows;
+    s->link_start[l] = s->block_count;
+    s->link_start[l + 1] = s->block_count;
+    s->bias_at[l] = s->biases;
+    s->biases += rows;
+    s->bias_at[l + 1] = s->biases;
+    return l;
+}
+
+/* Adds a block to the link made last. */
+static icf_real* scene_block(scene* s, int32_t clique, const double* k)
+{
+    int32_t b = s->block_count++, l = s->p.links - 1;
+    int32_t i, count = s->link_rows[l] * s->sizes[clique];
+    assert(b < MOST_BLOCKS && s->block_numbers + count <= MOST_BLOCK_NUMBERS);
+    s->block_clique[b] = clique;
+    s->block_at[b] = s->block_numbers;
+    for (i = 0; i < count; i++) s->blocks[s->block_numbers + i] = R(k[i]);
+    s->block_numbers += count;
+    s->block_at[b + 1] = s->block_numbers;
+    s->link_start[l + 1] = s->block_count;
+    return s->blocks + s->block_at[b];
+}
+
+/* Adds a block of factor times the unit matrix. */
+static void scene_block_unit(scene* s, int32_t clique, double factor)
+{
+    double k[36] = {0};
+    int32_t i, rows = s->link_rows[s->p.links - 1], size = s->sizes[clique];
+    for (i = 0; i < rows && i < size; i++) k[i * size + i] = factor;
+    scene_block(s, clique, k);
+}
+
+/* Adds the block that reads the velocity and the angular velocity of a free body at `arm` from its centre,
+   times a factor. Links of three rows read the velocity alone. */
+static void scene_block_arm(scene* s, int32_t clique, const double arm[3], double factor)
+{
+    double k[36] = {0};
+    int32_t i, rows = s->link_rows[s->p.links - 1];
+    for (i = 0; i < rows; i++) k[i * 6 + i] = factor;
+    /* w x arm */
+    k[0 * 6 + 4] = factor * arm[2];
+    k[0 * 6 + 5] = -factor * arm[1];
+    k[1 * 6 + 3] = -factor * arm[2];
+    k[1 * 6 + 5] = factor * arm[0];
+    k[2 * 6 + 3] = factor * arm[1];
+    k[2 * 6 + 4] = -factor * arm[0];
+    scene_block(s, clique, k);
+}
+
+static icf_contact* scene_contact(scene* s, int32_t link)
+{
+    icf_contact* c = &s->contact[s->p.contacts++];
+    assert(s->p.contacts <= MOST_CONTACTS);
+    *c = icf_default_contact();
+    c->link = link;
+    return c;
+}
+
+static icf_row* scene_row(scene* s, icf_row_kind kind, int32_t link, int32_t row)
+{
+    icf_row* r = &s->row[s->p.rows++];
+    assert(s->p.rows <= MOST_ROWS);
+    *r = icf_default_row(kind);
+    r->link = link;
+    r->row = row;
+    return r;
+}
+
+/* One point mass above a floor: the scene of most closed forms. */
+static icf_contact* scene_point_on_floor(scene* s, double dt, double m)
+{
+    scene_begin(s, dt);
+    scene_point(s, m);
+    scene_link(s, 3);
+    scene_block_unit(s, 0, 1);
+    return scene_contact(s, 0);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Solving
+
+static icf_workspace workspace;
+static unsigned char* workspace_memory;
+static size_t workspace_room;
+
+/* `bytes` of workspace, with garbage in it. */
+static void workspace_new(size_t bytes)
+{
+    if (bytes + CANARY > workspace_room) {
+        free(workspace_memory);
+        workspace_room = 2 * bytes + CANARY;
+        workspace_memory = (unsigned char*)malloc(workspace_room);
+        if (!workspace_memory) abort();
+    }
+    memset(workspace_memory, UNTOUCHED, bytes + CANARY);
+    memset(&workspace, 0, sizeof workspace);
+    TEST_CHECK(icf_workspace_init(&workspace, workspace_memory, bytes) == ICF_RESULT_OK);
+}
+
+static int workspace_kept(size_t bytes)
+{
+    size_t i;
+    for (i = 0; i < CANARY; i++) {
+        if (workspace_memory[bytes + i] != UNTOUCHED) return 0;
+    }
+    return 1;
+}
+
+/* Solves in `bytes` of workspace: what must hold of every solve is checked here. */
+static icf_result solve_in(const scene* s, size_t bytes, const icf_options* options, icf_real* v,
+                           icf_stats* stats)
+{
+    icf_stats unread;
+    icf_result result;
+    int32_t i;
+    int before = 0, after = 0;
+    if (!stats) stats = &unread;
+    workspace_new(bytes);
+    memset(stats, UNTOUCHED, sizeof *stats);
+#ifndef ICF_NO_MALLOC
+    before = allocations;
+#endif
+    result = icf_solve(&s->p, options, &workspace, v, stats);
+#ifndef ICF_NO_MALLOC
+    after = allocations;
+#endif
+    TEST_CHECK(before == after);
+    TEST_CHECK(workspace_kept(bytes));
+    if (result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED) {
+        for (i = 0; i < s->unknowns; i++) {
+            if (!TEST_CHECK_(finite_real((double)v[i]), "v[%d] is not finite", (int)i)) break;
+        }
+        TEST_CHECK(stats->part == ICF_PART_NONE);
+        TEST_CHECK(stats->iterations >= 0 && stats->factorizations >= 0);
+        TEST_CHECK(stats->island_factorizations >= stats->factorizations);
+        TEST_CHECK(finite_real((double)stats->cost) && finite_real((double)stats->gradient));
+        TEST_CHECK(stats->certificate >= 0 && stats->momentum_error >= 0);
+        TEST_CHECK(result != ICF_RESULT_OK || stats->stop == ICF_STOP_CONVERGED ||
+                   stats->stop == ICF_STOP_FLOOR || stats->stop == ICF_STOP_NONE);
+        TEST_CHECK(result == ICF_RESULT_OK || stats->stop == ICF_STOP_ITERATIONS ||
+                   stats->stop == ICF_STOP_FACTORIZATIONS || stats->stop == ICF_STOP_CALLER);
+    } else {
+        TEST_CHECK(stats->stop == ICF_STOP_NONE);
+    }
+    return result;
+}
+
+static icf_result solve(const scene* s, const icf_options* options, icf_real* v, icf_stats* stats)
+{
+    return solve_in(s, icf_workspace_bytes(&s->p, ICF_SPARSE_FULL), options, v, stats);
+}
+
+/* As near to the answer as rounding lets it. */
+static icf_options exact(void)
+{
+    icf_options o = icf_default_options();
+    o.tolerance = R(4 * EPS);
+    return o;
+}
+
+static void solve_exactly(const scene* s, icf_real* v, icf_stats* stats)
+{
+    icf_options o = exact();
+    icf_result result = solve(s, &o, v, stats);
+    TEST_CHECK_(result == ICF_RESULT_OK, "icf_solve: %s; seed %u", icf_result_string(result),
+                (unsigned)SEED);
+}
+
+static icf_contact_result contact_result(int32_t contact)
+{
+    icf_contact_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    TEST_CHECK(icf_get_contact(&workspace, contact, &result) == ICF_RESULT_OK);
+    return result;
+}
+
+static icf_row_result row_result(int32_t row)
+{
+    icf_row_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    TEST_CHECK(icf_get_row(&workspace, row, &result) == ICF_RESULT_OK);
+    return result;
+}
+
+// ------------------------------------------------------------------------------------------------
+// A slow second opinion, in long double: the same physics written from the force laws. Impulses are all that
+// it takes: v is the answer if A (v - v*) = J' gamma(J v + b).
+
+/* The normal force at a distance and a velocity. */
+static wide normal_force(const icf_contact* c, wide dt, wide phi, wide v)
+{
+    wide k = (wide)c->stiffness, x = phi < 0 ? -phi : 0, damping = 1 - (wide)c->dissipation * v;
+    wide range = (wide)c->range;
+    if (damping < 0) damping = 0;
+    if (c->by_force) {
+        /* phi is dt v here */
+        wide f = (wide)c->force - k * phi;
+        (void)dt;
+        return (f > 0 ? f : 0) * damping;
+    }
+    switch (c->law) {
+    case ICF_LAW_HERTZ: return k * x * sqrtl(x) * damping;
+    case ICF_LAW_KELVIN_VOIGT: {
+        wide f = k * (-phi - (wide)c->relaxation * v);
+        return f > 0 ? f : 0;
+    }
+    case ICF_LAW_IPC_BARRIER:
+        /* -d/dphi of -k (range - phi)^2 ln(phi / range) */
+        if (phi >= range) return 0;
+        return k * (range - phi) * ((range - phi) / phi - 2 * logl(phi / range));
+    case ICF_LAW_LOG_BARRIER: return k / phi;
+    default: return k * x * damping;
+    }
+}
+
+typedef struct piece { /* a contact or a row, in all velocities */
+    const icf_contact* contact;
+    const icf_row* row;
+    int32_t rows;
+    wide j[3][MOST_UNKNOWNS], bias[3];
+    wide w;     /* inverse effective mass */
+    wide v0[3]; /* before the step */
+} piece;
+
+typedef struct second_opinion {
+    int32_t n, count;
+    wide dt, a[MOST_UNKNOWNS * MOST_UNKNOWNS], factor[MOST_UNKNOWNS * MOST_UNKNOWNS];
+    wide v_free[MOST_UNKNOWNS];
+    piece pieces[MOST_CONTACTS + MOST_ROWS];
+} second_opinion;
+
+static second_opinion opinion;
+
+static void piece_impulse(const piece* p, wide dt, const wide v[3], wide g[3])
+{
+    static const wide pi = 3.14159265358979323846264338327950288L;
+    g[0] = g[1] = g[2] = 0;
+    if (p->contact) {
+        const icf_contact* c = p->contact;
+        wide mu1 = (wide)c->friction, mu2 = c->friction2 < 0 ? mu1 : (wide)c->friction2, mu, e, r;
+        wide distance = c->by_force ? 0 : (wide)c->distance, n0, x1, x2;
+        if (c->model == ICF_MODEL_SAP) {
+            wide tau = (wide)c->relaxation, beta = c->near_rigid < 0 ? 1 : (wide)c->near_rigid;
+            wide rn = 1 / (dt * (wide)c->stiffness * (dt + tau)), rt = (wide)c->softness * p->w;
+            wide rigid = beta * beta * p->w / (4 * pi * pi), u = -distance / (dt + tau) - v[2];
+            wide slip = sqrtl(v[0] * v[0] + v[1] * v[1]), n;
+            if (rn < rigid) rn = rigid;
+            if (u + mu1 * slip <= 0) return;
+            if (slip * rn <= mu1 * u * rt) {
+                g[0] = -v[0] / rt;
+                g[1] = -v[1] / rt;
+                g[2] = u / rn;
+                return;
+            }
+            n = (u + mu1 * slip) / (rn + mu1 * mu1 * rt);
+            g[0] = slip > 0 ? -mu1 * n * v[0] / slip : 0;
+            g[1] = slip > 0 ? -mu1 * n * v[1] / slip : 0;
+            g[2] = n;
+            return;
+        }
+        mu = mu1 > mu2 ? mu1 : mu2;
+        n0 = dt * normal_force(c, dt, distance, p->v0[2]);
+        e = (wide)c->softness * p->w * mu * n0;
+        if (e < (wide)c->slip_tolerance) e = (wide)c->slip_tolerance;
+        e *= mu;
+        x1 = mu1 * v[0];
+        x2 = mu2 * v[1];
+        r = sqrtl(x1 * x1 + x2 * x2 + e * e);
+        if (c->model == ICF_MODEL_LAGGED) {
+            g[2] = dt * normal_force(c, dt, distance + dt * v[2], v[2]);
+        } else {
+            wide z = v[2] - (mu > 0 ? r - e : 0);
+            g[2] = n0 = dt * normal_force(c, dt, distance + dt * z, z);
+        }
+        if (mu > 0) {
+            g[0] = -n0 * mu1 * x1 / r;
+            g[1] = -n0 * mu2 * x2 / r;
+        }
+    } else {
+        const icf_row* row = p->row;
+        wide u = v[0], k = (wide)row->stiffness, most = (wide)row->effort, e, beta;
+        switch (row->kind) {
+        case ICF_ROW_LIMIT:
+        case ICF_ROW_HOLONOMIC: {
+            wide tau = (wide)row->relaxation, s = row->kind == ICF_ROW_LIMIT ? (wide)row->sign : 1;
+            wide regularization = k > 0 ? 1 / (dt * k * (dt + tau)) : 0, rigid;
+            beta = (wide)row->near_rigid;
+            rigid = beta * beta * p->w / (4 * pi * pi);
+            if (row->kind == ICF_ROW_HOLONOMIC) rigid *= dt / (dt + tau);
+            if (regularization < rigid) regularization = rigid;
+            g[0] = (-(wide)row->distance / (dt + tau) - s * u) / regularization;
+            if (row->kind == ICF_ROW_LIMIT && g[0] < 0) g[0] = 0;
+            g[0] *= s;
+            break;
+        }
+        case ICF_ROW_MOTOR:
+            g[0] = dt * (k * ((wide)row->error - dt * u) +
+                         (wide)row->damping * ((wide)row->target - u) + (wide)row->feedforward);
+            if (most >= 0 && g[0] > dt * most) g[0] = dt * most;
+            if (most >= 0 && g[0] < -dt * most) g[0] = -dt * most;
+            break;
+        case ICF_ROW_DRY_FRICTION:
+            e = (wide)row->softness * p->w * dt * most;
+            if (e < (wide)row->slip_tolerance) e = (wide)row->slip_tolerance;
+            g[0] = -dt * most * u / sqrtl(u * u + e * e);
+            break;
+        default: g[0] = (wide)row->weight * ((wide)row->target - u); break;
+        }
+    }
+}
+
+/* Factors the n x n matrix a, rows of `stride`, in place, as L L'. 1 if it is positive definite. */
+static int cholesky(int32_t n, int32_t stride, wide* a)
+{
+    int32_t i, j, k;
+    for (j = 0; j < n; j++) {
+        for (i = j; i < n; i++) {
+            wide sum = a[i * stride + j];
+            for (k = 0; k < j; k++) sum -= a[i * stride + k] * a[j * stride + k];
+            if (i == j) {
+                if (!(sum > 0)) return 0;
+                a[j * stride + j] = sqrtl(sum);
+            } else {
+                a[i * stride + j] = sum / a[j * stride + j];
+            }
+        }
+    }
+    return 1;
+}
+
+static void cholesky_solve(int32_t n, int32_t stride, const wide* l, wide* x)
+{
+    int32_t i, k;
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < i; k++) x[i] -= l[i * stride + k] * x[k];
+        x[i] /= l[i * stride + i];
+    }
+    for (i = n - 1; i >= 0; i--) {
+        for (k = i + 1; k < n; k++) x[i] -= l[k * stride + i] * x[k];
+        x[i] /= l[i * stride + i];
+    }
+}
+
+static void vec3_wide(icf_vec3 v, wide out[3])
+{
+    out[0] = (wide)v.x;
+    out[1] = (wide)v.y;
+    out[2] = (wide)v.z;
+}
+
+static void cross_wide(const wide a[3], const wide b[3], wide out[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* How row `row` of a link, or direction d at a point of it if d is given, reads all velocities. */
+static void read_link(const scene* s, int32_t link, int32_t row, const wide* d, const wide* point,
+                      wide* j, wide* bias)
+{
+    int32_t b, i, k, rows = s->link_rows[link];
+    wide along[6] = {0}, turn[3];
+    if (d) {
+        for (k = 0; k < 3; k++) along[k] = d[k];
+        /* d . (u + w x p) = d . u + (p x d) . w */
+        cross_wide(point, d, turn);
+        for (k = 0; k < 3 && rows == 6; k++) along[3 + k] = turn[k];
+    } else {
+        along[row] = 1;
+    }
+    for (i = 0; i < s->unknowns; i++) j[i] = 0;
+    for (b = s->link_start[link]; b < s->link_start[link + 1]; b++) {
+        int32_t c = s->block_clique[b], size = s->sizes[c];
+        for (k = 0; k < rows; k++) {
+            for (i = 0; i < size; i++) {
+                j[s->start[c] + i] += along[k] * (wide)s->blocks[s->block_at[b] + k * size + i];
+            }
+        }
+    }
+    *bias = 0;
+    for (k = 0; k < rows && s->p.link_bias; k++) *bias += along[k] * (wide)s->bias[s->bias_at[link] + k];
+}
+
+/* |J M^-1 J'| over the blocks of A on its diagonal, in the norm of Frobenius. */
+static wide delassus_norm(const scene* s, const piece* p)
+{
+    wide w[3][3] = {{0}}, sum = 0, block[400], x[20];
+    int32_t c, i, k, m;
+    for (c = 0; c < s->p.cliques; c++) {
+        int32_t size = s->sizes[c];
+        for (i = 0; i < size * size; i++) block[i] = (wide)s->mass[s->mass_at[c] + i];
+        if (!TEST_CHECK(cholesky(size, size, block))) continue;
+        for (k = 0; k < p->rows; k++) {
+            for (i = 0; i < size; i++) x[i] = p->j[k][s->start[c] + i];
+            cholesky_solve(size, size, block, x);
+            for (m = 0; m < p->rows; m++) {
+                for (i = 0; i < size; i++) w[m][k] += p->j[m][s->start[c] + i] * x[i];
+            }
+        }
+    }
+    for (k = 0; k < 3; k++) {
+        for (m = 0; m < 3; m++) sum += w[k][m] * w[k][m];
+    }
+    return sqrtl(sum);
+}
+
+static void opinion_make(const scene* s)
+{
+    second_opinion* o = &opinion;
+    int32_t i, j, c, e, k, n = s->unknowns;
+    memset(o, 0, sizeof *o);
+    o->n = n;
+    o->dt = (wide)s->p.dt;
+    for (c = 0; c < s->p.cliques; c++) {
+        for (i = 0; i < s->sizes[c]; i++) {
+            for (j = 0; j < s->sizes[c]; j++) {
+                o->a[(s->start[c] + i) * n + s->start[c] + j] =
+                    (wide)s->mass[s->mass_at[c] + i * s->sizes[c] + j];
+            }
+        }
+    }
+    for (e = 0, k = 0; e < s->p.couplings; e++) {
+        int32_t p = s->pairs[2 * e], q = s->pairs[2 * e + 1];
+        for (i = 0; i < s->sizes[p]; i++) {
+            for (j = 0; j < s->sizes[q]; j++, k++) {
+                o->a[(s->start[p] + i) * n + s->start[q] + j] += (wide)s->couplings[k];
+                o->a[(s->start[q] + j) * n + s->start[p] + i] += (wide)s->couplings[k];
+            }
+        }
+    }
+    memcpy(o->factor, o->a, sizeof o->a);
+    TEST_ASSERT(cholesky(n, n, o->factor));
+    for (i = 0; i < n; i++) o->v_free[i] = (wide)s->v_free[i];
+    o->count = s->p.contacts + s->p.rows;
+    for (i = 0; i < o->count; i++) {
+        piece* p = &o->pieces[i];
+        if (i < s->p.contacts) {
+            const icf_contact* contact = &s->contact[i];
+            wide d[3][3], point[3], surface[3];
+            p->contact = contact;
+            p->rows = 3;
+            vec3_wide(contact->tangent, d[0]);
+            vec3_wide(contact->normal, d[2]);
+            cross_wide(d[2], d[0], d[1]);
+            vec3_wide(contact->point, point);
+            vec3_wide(contact->surface_velocity, surface);
+            for (k = 0; k < 3; k++) {
+                read_link(s, contact->link, 0, d[k], point, p->j[k], &p->bias[k]);
+                for (j = 0; j < 3; j++) p->bias[k] += d[k][j] * surface[j];
+            }
+        } else {
+            p->row = &s->row[i - s->p.contacts];
+            p->rows = 1;
+            read_link(s, p->row->link, p->row->row, NULL, NULL, p->j[0], &p->bias[0]);
+        }
+        p->w = delassus_norm(s, p) / (p->rows == 3 ? 3 : 1);
+        if (p->contact && p->contact->effective_mass_inverse > 0) {
+            p->w = (wide)p->contact->effective_mass_inverse;
+        }
+        for (k = 0; k < p->rows; k++) {
+            p->v0[k] = p->bias[k];
+            for (j = 0; j < n; j++) p->v0[k] += p->j[k][j] * (wide)s->v_last[j];
+        }
+    }
+}
+
+static void piece_velocity(const piece* p, int32_t n, const wide* v, wide u[3])
+{
+    int32_t i, k;
+    for (k = 0; k < p->rows; k++) {
+        u[k] = p->bias[k];
+        for (i = 0; i < n; i++) u[k] += p->j[k][i] * v[i];
+    }
+}
+
+/* A (v - v*) - J' gamma */
+static void opinion_gradient(const wide* v, wide* gradient)
+{
+    const second_opinion* o = &opinion;
+    int32_t i, j, k, n = o->n;
+    for (i = 0; i < n; i++) {
+        gradient[i] = 0;
+        for (j = 0; j < n; j++) gradient[i] += o->a[i * n + j] * (v[j] - o->v_free[j]);
+    }
+    for (i = 0; i < o->count; i++) {
+        const piece* p = &o->pieces[i];
+        wide u[3], g[3];
+        piece_velocity(p, n, v, u);
+        piece_impulse(p, o->dt, u, g);
+        for (k = 0; k < p->rows; k++) {
+            for (j = 0; j < n; j++) gradient[j] -= p->j[k][j] * g[k];
+        }
+    }
+}
+
+static wide dot(int32_t n, const wide* a, const wide* b)
+{
+    wide sum = 0;
+    int32_t i;
+    for (i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* |x| in the norm of A. */
+static wide norm_a(const wide* x)
+{
+    const second_opinion* o = &opinion;
+    wide sum = 0;
+    int32_t i;
+    for (i = 0; i < o->n; i++) sum += x[i] * dot(o->n, o->a + i * o->n, x);
+    return sqrtl(sum);
+}
+
+/* How far from the answer v can be at most, in the norm of A: the cost is strongly convex in it. */
+static wide opinion_distance(const wide* v)
+{
+    wide gradient[MOST_UNKNOWNS], x[MOST_UNKNOWNS];
+    opinion_gradient(v, gradient);
+    memcpy(x, gradient, sizeof x);
+    cholesky_solve(opinion.n, opinion.n, opinion.factor, x);
+    return sqrtl(dot(opinion.n, gradient, x));
+}
+
+/* The Hessian -d gamma / d u of a piece by differences, good enough for a direction of descent. */
+static void piece_hessian(const piece* p, const wide u[3], wide h[3][3])
+{
+    int32_t i, k;
+    for (k = 0; k < p->rows; k++) {
+        wide above[3], below[3], high[3], low[3], step;
+        for (i = 0; i < 3; i++) above[i] = below[i] = i < p->rows ? u[i] : 0;
+        step = 1e-7L * (u[k] < 0 ? -u[k] : u[k]) + 1e-10L;
+        above[k] += step;
+        below[k] -= step;
+        piece_impulse(p, opinion.dt, above, high);
+        piece_impulse(p, opinion.dt, below, low);
+        for (i = 0; i < p->rows; i++) h[i][k] = (low[i] - high[i]) / (2 * step);
+    }
+}
+
+/* By how much the stiffest potential exceeds the inertia that it acts on, summed: the factor by which the
+   rounding of a velocity comes back in the gradient. */
+static wide opinion_stiffness(const wide* v)
+{
+    wide sum = 0;
+    int32_t i, k, m;
+    for (i = 0; i < opinion.count; i++) {
+        const piece* p = &opinion.pieces[i];
+        wide u[3], h[3][3], most = 0;
+        piece_velocity(p, opinion.n, v, u);
+        piece_hessian(p, u, h);
+        for (k = 0; k < p->rows; k++) {
+            for (m = 0; m < p->rows; m++) most += h[k][m] < 0 ? -h[k][m] : h[k][m];
+        }
+        sum += most * p->w;
+    }
+    return sum;
+}
+
+/* The slope of the cost at v + step * direction, along the direction. */
+static wide opinion_slope(const wide* v, const wide* direction, wide step)
+{
+    wide x[MOST_UNKNOWNS], gradient[MOST_UNKNOWNS];
+    int32_t i;
+    for (i = 0; i < opinion.n; i++) x[i] = v[i] + step * direction[i];
+    opinion_gradient(x, gradient);
+    return dot(opinion.n, gradient, direction);
+}
+
+/* Minimises from v: directions from differences, and the line by bisection of the slope. Only for problems
+   without barriers. 1 if it got there. */
+static int opinion_minimise(wide* v)
+{
+    static wide h[MOST_UNKNOWNS * MOST_UNKNOWNS];
+    second_opinion* o = &opinion;
+    int32_t n = o->n, iteration, i, j, k, m, turn;
+    for (iteration = 0; iteration < 400; iteration++) {
+        wide gradient[MOST_UNKNOWNS], d[MOST_UNKNOWNS], low = 0, high = 1, scale;
+        scale = norm_a(v) + norm_a(o->v_free);
+        if (opinion_distance(v) <= 1e4L * (wide)LDBL_EPSILON * scale) return 1;
+        opinion_gradient(v, gradient);
+        memcpy(h, o->a, sizeof h);
+        for (i = 0; i < o->count; i++) {
+            const piece* p = &o->pieces[i];
+            wide u[3], w[3][3];
+            piece_velocity(p, n, v, u);
+            piece_hessian(p, u, w);
+            for (k = 0; k < p->rows; k++) {
+                for (m = 0; m < p->rows; m++) {
+                    wide value = (w[k][m] + w[m][k]) / 2;
+                    for (j = 0; j < n; j++) {
+                        int32_t q;
+                        if (p->j[k][j] == 0) continue;
+                        for (q = 0; q < n; q++) h[j * n + q] += p->j[k][j] * value * p->j[m][q];
+                    }
+                }
+            }
+        }
+        for (i = 0; i < n; i++) d[i] = -gradient[i];
+        if (cholesky(n, n, h)) {
+            cholesky_solve(n, n, h, d);
+        } else {
+            cholesky_solve(n, n, o->factor, d);
+        }
+        if (!(dot(n, d, gradient) < 0)) break;
+        for (turn = 0; turn < 60 && opinion_slope(v, d, high) < 0; turn++) {
+            low = high;
+            high *= 2;
+        }
+        for (turn = 0; turn < 70; turn++) {
+            wide middle = (low + high) / 2;
+            if (opinion_slope(v, d, middle) < 0) low = middle;
+            else high = middle;
+        }
+        for (i = 0; i < n; i++) v[i] += (low + high) / 2 * d[i];
+    }
+    /* where a step no longer helps, the last digits are out of reach */
+    return opinion_distance(v) <= 1e-14L * (norm_a(v) + norm_a(o->v_free));
+}
+
+static void widen(int32_t n, const icf_real* v, wide* out)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) out[i] = (wide)v[i];
+}
+
+/* Is v, within rounding, the answer? The gradient carries the rounding of v, which stiff potentials amplify. */
+static void check_answer(const scene* s, const icf_real* v, const char* what)
+{
+    wide x[MOST_UNKNOWNS], distance, scale, stiffness;
+    opinion_make(s);
+    widen(s->unknowns, v, x);
+    distance = opinion_distance(x);
+    scale = norm_a(x) + norm_a(opinion.v_free);
+    stiffness = opinion_stiffness(x);
+    TEST_CHECK_(distance <= 8 * (wide)EPS * scale * (4 + stiffness),
+                "%s: the answer is up to %.3g off, of %.3g, stiffness %.3g; seed %u", what,
+                (double)distance, (double)scale, (double)stiffness, (unsigned)SEED);
+}
+
+/* The root of a function that falls, between low and high. */
+typedef struct scalar {
+    const icf_contact* contact;
+    wide m, dt, v_free, effort, tolerance;
+} scalar;
+
+/* m (v* - v) + dt f(phi0 + dt v, v), for a mass that moves along the normal */
+static wide scalar_residual(const scalar* f, wide v)
+{
+    const icf_contact* c = f->contact;
+    wide force;
+    if (!c) {
+        force = -f->effort * v / sqrtl(v * v + f->tolerance * f->tolerance);
+    } else {
+        wide phi = (wide)c->distance + f->dt * v;
+        if ((c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER) && phi <= 0) return 1;
+        force = normal_force(c, f->dt, phi, v);
+    }
+    return f->m * (f->v_free - v) + f->dt * force;
+}
+
+static wide scalar_root(const scalar* f)
+{
+    wide low = -1, high = 1, start = f->v_free;
+    int turn;
+    while (scalar_residual(f, start + low) < 0) low *= 2;
+    while (scalar_residual(f, start + high) > 0) high *= 2;
+    low += start;
+    high += start;
+    for (turn = 0; turn < 200; turn++) {
+        wide middle = (low + high) / 2;
+        if (scalar_residual(f, middle) > 0) low = middle;
+        else high = middle;
+    }
+    return (low + high) / 2;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Closed forms: one contact
+
+static const double gravity = 9.81;
+
+/* A point mass of 2 kg on a slope of `slope` = tan(angle), friction 0.5, for `steps` steps from rest in
+   equilibrium. Gives its speed down the slope. */
+static double slide(int model, double slope, double dt, int steps, double softness,
+                    icf_contact_result* last, icf_contact* used)
+{
+    const double m = 2, k = 1e5, cosine = 1 / sqrt(1 + slope * slope), sine = slope * cosine;
+    scene* s = &first_scene;
+    icf_contact* c = scene_point_on_floor(s, dt, m);
+    icf_real v[3] = {0, 0, 0};
+    double phi = -m * gravity * cosine / k;
+    int step;
+    c->model = model;
+    c->stiffness = R(k);
+    c->friction = R(0.5);
+    c->dissipation = R(5);
+    c->relaxation = R(0.02);
+    c->softness = R(softness);
+    c->near_rigid = 0;
+    for (step = 0; step < steps; step++) {
+        memcpy(s->v_last, v, sizeof v);
+        s->v_free[0] = v[0] + R(dt * gravity * sine);
+        s->v_free[1] = v[1];
+        s->v_free[2] = v[2] - R(dt * gravity * cosine);
+        c->distance = R(phi);
+        solve_exactly(s, v, NULL);
+        *last = contact_result(0);
+        phi += dt * (double)v[2];
+    }
+    *used = *c;
+    return (double)v[0];
+}
+
+/* Below the friction angle a contact creeps at the speed at which its regularised friction is the load, and it
+   stays on the floor. */
+static void test_incline_creeps(void)
+{
+    static const double softnesses[] = {1e-3, 0.1};
+    const double slope = 0.3, m = 2, dt = 0.01, mu = 0.5;
+    int model, which;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        for (which = 0; which < 2; which++) {
+            icf_contact_result r;
+            icf_contact c;
+            double speed = slide(model, slope, dt, 60, softnesses[which], &r, &c), expected;
+            double n = m * gravity / sqrt(1 + slope * slope) * dt;
+            double w = sqrt(3) / (3 * m), soft = softnesses[which] * w * mu * n;
+            if (model == ICF_MODEL_SAP) {
+                expected = softnesses[which] * w * n * slope;
+            } else {
+                /* mu n v / sqrt(v^2 + eps^2) = n slope */
+                double t = slope / mu, eps = larger(soft, 1e-4);
+                expected = eps * t / sqrt(1 - t * t);
+                TEST_CHECK((soft > 1e-4) == (which == 1)); /* both sides of the maximum are seen */
+            }
+            CHECK_NEAR(r.w, w, 8 * EPS, 0);
+            CHECK_NEAR(speed, expected, 2000 * EPS, 0);
+            CHECK_NEAR(r.impulse.z, n, 2000 * EPS, 0);
+            CHECK_NEAR(r.impulse.x, -n * slope, 2000 * EPS, 0);
+            CHECK_NEAR(r.impulse.y, 0, 0, 100 * EPS * n);
+            TEST_CHECK(r.mode == ICF_MODE_STICK);
+        }
+    }
+}
+
+/* Above it the speed is that of friction at its bound, to within the slip of regularised friction. */
+static void test_incline_slides(void)
+{
+    const double slope = 1, dt = 0.005, mu = 0.5, m = 2;
+    const int steps = 200;
+    const double cosine = 1 / sqrt(1 + slope * slope);
+    int model;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        icf_contact_result r;
+        icf_contact c;
+        double speed = slide(model, slope, dt, steps, 1e-3, &r, &c), t = dt * steps;
+        double rigid = gravity * cosine * (slope - mu) * t;
+        TEST_CHECK(r.mode == ICF_MODE_SLIP);
+        if (model == ICF_MODEL_LAGGED) {
+            /* the same steps, one scalar equation each */
+            scalar f;
+            wide v = 0;
+            int step;
+            f.contact = NULL;
+            f.m = m;
+            f.dt = (wide)dt;
+            f.effort = (wide)(dt * mu * m * gravity * cosine);
+            f.tolerance = 1e-4L;
+            for (step = 0; step < steps; step++) {
+                f.v_free = v + (wide)(dt * gravity * cosine * slope);
+                v = scalar_root(&f);
+            }
+            CHECK_NEAR(speed, v, steps * 30 * EPS, 0);
+            CHECK_NEAR(speed, rigid, 1e-3, 0);
+            CHECK_NEAR(r.impulse.x, -mu * (double)r.impulse.z, 100 * EPS + 1e-6, 0);
+        } else {
+            /* while it accelerates it glides higher and higher: the lift costs a little friction */
+            CHECK_NEAR(speed, rigid, 0.02, 0);
+            CHECK_NEAR(r.impulse.x, -mu * (double)r.impulse.z, 100 * EPS + 1e-6, 0);
+        }
+    }
+}
+
+/* A mass that hits the floor: every step of the flight, the impact and the rebound solves one equation. */
+static void test_impact(void)
+{
+    static const int laws[] = {ICF_LAW_HUNT_CROSSLEY, ICF_LAW_HERTZ, ICF_LAW_KELVIN_VOIGT,
+                               ICF_LAW_IPC_BARRIER, ICF_LAW_LOG_BARRIER};
+    int law, trial, contacts = 0, rebounds = 0;
+    random_seed(SEED);
+    for (law = 0; law < 5; law++) {
+        for (trial = 0; trial < 12; trial++) {
+            const int barrier = laws[law] >= ICF_LAW_IPC_BARRIER;
+            const double m = random_between(0.1, 5), dt = random_between(5e-4, 1e-2);
+            scene* s = &first_scene;
+            icf_contact* c = scene_point_on_floor(s, dt, m);
+            icf_real v[3] = {0, 0, 0};
+            double phi = random_between(1e-3, 1e-2);
+            int step;
+            c->law = laws[law];
+            c->stiffness = R(barrier ? random_between(1e-3, 10) : random_between(1e3, 1e5));
+            if (laws[law] == ICF_LAW_IPC_BARRIER) c->stiffness *= 1000;
+            c->dissipation = R(trial % 3 ? random_between(0, 2) : 0);
+            c->relaxation = R(trial % 3 ? random_between(0, 0.01) : 0);
+            c->range = R(5e-3);
+            v[2] = R(-random_between(0.1, 4));
+            for (step = 0; step < 60; step++) {
+                scalar f;
+                double expected, speed, stiffness, tolerance;
+                wide here, there;
+                memcpy(s->v_last, v, sizeof v);
+                s->v_free[2] = v[2] - R(dt * gravity);
+                c->distance = R(phi);
+                solve_exactly(s, v, NULL);
+                f.contact = c;
+                f.m = (wide)s->mass[0];
+                f.dt = (wide)s->p.dt;
+                f.v_free = (wide)s->v_free[2];
+                f.effort = f.tolerance = 0;
+                expected = (double)scalar_root(&f);
+                /* the rounding of the impulse counts more the softer, and of phi the stiffer the law is */
+                speed = magnitude((double)s->v_free[2]) + magnitude(expected);
+                here = scalar_residual(&f, (wide)expected);
+                there = scalar_residual(&f, (wide)expected + 1e-9L);
+                stiffness = (double)((here - there) * 1e9L / f.m);
+                tolerance = 8 * EPS * (speed + stiffness / (1 + stiffness) * phi / dt);
+                if (barrier) tolerance += 8 * EPS * 0.01 / dt;
+                CHECK_NEAR(v[2], expected, 4 * EPS, tolerance + 1e-30);
+                if (!TEST_CHECK(v[0] == 0 && v[1] == 0)) break;
+                if (expected - (double)s->v_free[2] > 1e-3) contacts++;
+                if (v[2] > 0 && s->v_last[2] < 0) rebounds++;
+                phi += dt * (double)v[2];
+                if (barrier && !TEST_CHECK(phi > 0)) break;
+                if (phi > 0.02) break;
+            }
+        }
+    }
+    TEST_CHECK_(contacts >= 150, "%d steps in contact", contacts);
+    TEST_CHECK_(rebounds >= 30, "%d rebounds", rebounds);
+}
+
+/* ICF (24) and table I: how far from the floor a slipping contact begins to push. */
+static void test_gliding_offset(void)
+{
+    const double speed = 1.5, mu = 0.4, tau = 0.03;
+    int model, which;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        static const double steps[] = {1e-3, 1e-2};
+        for (which = 0; which < 2; which++) {
+            const double dt = steps[which];
+            double offset = model == ICF_MODEL_LAGGED    ? 0
+                            : model == ICF_MODEL_SIMILAR ? mu * dt * speed
+                                                         : mu * (dt + tau) * speed;
+            int inside;
+            for (inside = 0; inside < 2; inside++) {
+                scene* s = &first_scene;
+                icf_contact* c = scene_point_on_floor(s, dt, 1e6);
+                icf_real v[3] = {0, 0, 0};
+                icf_contact_result r;
+                v[0] = s->v_last[0] = s->v_free[0] = R(speed);
+                c->model = model;
+                c->friction = R(mu);
+                c->relaxation = R(tau);
+                c->slip_tolerance = R(1e-6);
+                c->near_rigid = 0;
+                /* a part in a thousand, and for |v|_s = |v| - v_s another one in a million */
+                c->distance = R(offset * (inside ? 0.999 : 1.001) + (inside ? -1e-7 : 1e-7));
+                solve_exactly(s, v, NULL);
+                r = contact_result(0);
+                if (inside) {
+                    TEST_CHECK_(r.impulse.z > 0, "model %d, dt %g: no force at %g", model, dt,
+                                (double)c->distance);
+                    TEST_CHECK(r.mode != ICF_MODE_OPEN);
+                } else {
+                    TEST_CHECK_(r.impulse.z == 0, "model %d, dt %g: a force at %g", model, dt,
+                                (double)c->distance);
+                    TEST_CHECK(r.impulse.x == 0 && r.impulse.y == 0 && r.mode == ICF_MODE_OPEN);
+                    TEST_CHECK(v[0] == R(speed) && v[2] == 0);
+                }
+            }
+        }
+    }
+}
+
+/* ICF table I: the depth at which a slipping mass rests has the gliding offset and the modulated stiffness in
+   it. The belt is so heavy that the slip does not change. */
+static void test_compliance_modulation(void)
+{
+    const double mu = 0.5, k = 2e4, m = 1, dt = 5e-3, tau = 0.02, d = 2, softness = 0.05;
+    int model;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        double diagonal[3] = {1e9, 1e9, 0}, phi = 0, expected, slip, load = m * gravity;
+        scene* s = scene_begin(&first_scene, dt);
+        icf_contact* c;
+        icf_contact_result r;
+        icf_real v[3] = {2, 0, 0};
+        int step;
+        diagonal[2] = m;
+        scene_diagonal(s, 3, diagonal);
+        scene_link(s, 3);
+        scene_block_unit(s, 0, 1);
+        c = scene_contact(s, 0);
+        c->model = model;
+        c->friction = R(mu);
+        c->stiffness = R(k);
+        c->dissipation = R(d);
+        c->relaxation = R(tau);
+        c->softness = R(softness);
+        c->near_rigid = 0;
+        memset(&r, 0, sizeof r);
+        for (step = 0; step < 1500; step++) {
+            memcpy(s->v_last, v, sizeof v);
+            memcpy(s->v_free, v, sizeof v);
+            s->v_free[0] = 2;
+            s->v_free[2] -= R(dt * gravity);
+            c->distance = R(phi);
+            solve_exactly(s, v, NULL);
+            r = contact_result(0);
+            phi += dt * (double)v[2];
+        }
+        slip = (double)r.velocity.x;
+        CHECK_NEAR(slip, 2, 1e-6, 0);
+        if (model == ICF_MODEL_LAGGED) {
+            expected = -load / k;
+        } else if (model == ICF_MODEL_SIMILAR) {
+            double eps = larger(1e-4, softness * (double)r.w * mu * load * dt);
+            double soft = sqrt(slip * slip + eps * eps) - eps;
+            expected = mu * dt * soft - load / (k * (1 + mu * d * soft));
+        } else {
+            double rn = 1 / (dt * k * (dt + tau)), rt = softness * (double)r.w;
+            expected = mu * (dt + tau) * slip - load / k * (1 + mu * mu * rt / rn);
+            TEST_CHECK(mu * mu * rt / rn > 0.01); /* it can be seen */
+        }
+        /* phi is a sum of many steps: a rounding each, of numbers of its own size */
+        CHECK_NEAR(phi, expected, 2000 * EPS, 20 * EPS * load * dt * dt);
+        CHECK_NEAR(r.force.z, load, 5000 * EPS, 0);
+    }
+}
+
+/* SAP sticks up to a slip of sigma w mu gamma_n, ICF (25), and no further. */
+static void test_stiction_of_sap(void)
+{
+    const double m = 1, dt = 0.01, mu = 0.5, k = 1e4, load = m * gravity;
+    int which;
+    for (which = 0; which < 2; which++) {
+        const double share = which ? 1.001 : 0.999;
+        scene* s = &first_scene;
+        icf_contact* c = scene_point_on_floor(s, dt, m);
+        icf_real v[3] = {0, 0, 0};
+        icf_contact_result r;
+        double w = sqrt(3) / (3 * m), transition = 1e-3 * w * mu * load * dt;
+        c->model = ICF_MODEL_SAP;
+        c->stiffness = R(k);
+        c->relaxation = 0;
+        c->near_rigid = 0;
+        c->distance = R(-load / k);
+        s->v_free[0] = R(share * (mu * load * dt / m + transition));
+        s->v_free[2] = R(-gravity * dt);
+        solve_exactly(s, v, NULL);
+        r = contact_result(0);
+        if (which) {
+            TEST_CHECK(r.mode == ICF_MODE_SLIP);
+            TEST_CHECK(v[0] > R(transition));
+        } else {
+            TEST_CHECK(r.mode == ICF_MODE_STICK);
+            CHECK_NEAR(v[0], share * transition, 100 * EPS, 40 * EPS * mu * load * dt);
+        }
+    }
+}
+
+/* SAP (29): the bound makes a mass on its contact oscillate no faster than beta steps, and is reported. */
+static void test_near_rigid(void)
+{
+    const double m = 3, dt = 0.01;
+    int model, given, beta;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        for (given = 0; given < 2; given++) {
+            for (beta = 0; beta < 3; beta++) {
+                static const double betas[] = {-1, 0, 0.5};
+                const double pi = 3.14159265358979324, k = given ? 1e12 : 1e3;
+                scene* s = &first_scene;
+                icf_contact* c = scene_point_on_floor(s, dt, m);
+                icf_real v[3] = {0, 0, 0};
+                icf_contact_result r;
+                icf_stats stats;
+                double b = betas[beta] < 0 ? model == ICF_MODEL_SAP : betas[beta];
+                double w = sqrt(3) / (3 * m);
+                int acts = b > 0 && given;
+                c->model = model;
+                c->friction = 0;
+                c->stiffness = R(k);
+                c->dissipation = 0;
+                c->relaxation = 0;
+                c->near_rigid = R(betas[beta]);
+                c->distance = R(-1e-3);
+                solve_exactly(s, v, &stats);
+                r = contact_result(0);
+                TEST_CHECK_(r.bounded == acts && stats.bounded == acts,
+                            "model %d, k %g, beta %g: bounded %d", model, k, b, (int)r.bounded);
+                if (acts) {
+                    /* impulse = (1e-3 / dt - v) / R_n = m v */
+                    double rn = b * b * w / (4 * pi * pi);
+                    CHECK_NEAR(v[2], 1e-3 / dt / (1 + m * rn), 100 * EPS, 0);
+                } else {
+                    CHECK_NEAR(v[2], 1e-3 / dt / (1 + m / (dt * dt * k)), 100 * EPS, 0);
+                }
+            }
+        }
+    }
+}
+
+/* Forces given as force and stiffness, with a stiffness of 0 too. */
+static void test_by_force(void)
+{
+    const double m = 2, dt = 0.01, d = 0.5;
+    int which;
+    for (which = 0; which < 3; which++) {
+        static const double stiffnesses[] = {0, 100, 1e4};
+        const double k = stiffnesses[which], f0 = 30;
+        scene* s = &first_scene;
+        icf_contact* c = scene_point_on_floor(s, dt, m);
+        icf_real v[3] = {0, 0, R(-0.3)};
+        icf_contact_result r;
+        scalar f;
+        c->by_force = 1;
+        c->force = R(f0);
+        c->stiffness = R(k);
+        c->dissipation = R(d);
+        c->distance = R(123); /* not looked at */
+        s->v_last[2] = v[2];
+        s->v_free[2] = R(-0.3 - dt * gravity);
+        solve_exactly(s, v, NULL);
+        r = contact_result(0);
+        if (k > 0) {
+            icf_contact same = *c;
+            same.by_force = 0;
+            same.distance = R(-f0 / k);
+            f.contact = &same;
+            f.m = m;
+            f.dt = (wide)s->p.dt;
+            f.v_free = (wide)s->v_free[2];
+            CHECK_NEAR(v[2], scalar_root(&f), 30 * EPS, 10 * EPS);
+        } else {
+            /* m (v - v*) = dt f0 (1 - d v) */
+            double expected = (m * (double)s->v_free[2] + dt * f0) / (m + dt * f0 * d);
+            CHECK_NEAR(v[2], expected, 30 * EPS, 10 * EPS);
+        }
+        CHECK_NEAR(r.impulse.z, m * ((double)v[2] - (double)s->v_free[2]), 100 * EPS, 10 * EPS);
+    }
+}
+
+/* A contact without stiffness pushes nothing and changes nothing. */
+static void test_no_stiffness(void)
+{
+    scene* s = &first_scene;
+    icf_contact* c = scene_point_on_floor(s, 0.01, 1);
+    icf_real v[3] = {0, 0, 0};
+    c->stiffness = 0;
+    c->distance = R(-0.1);
+    s->v_free[0] = R(0.3);
+    s->v_free[2] = R(-2);
+    solve_exactly(s, v, NULL);
+    TEST_CHECK(v[0] == R(0.3) && v[1] == 0 && v[2] == R(-2));
+    TEST_CHECK(contact_result(0).mode == ICF_MODE_OPEN);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Closed forms: other friction
+
+/* A ball of radius 0.1 m and 2 kg that rests on a plane through its reference point, 6 velocities. */
+static icf_contact* scene_ball(scene* s, double dt, double* inertia)
+{
+    static const double arm[3] = {0, 0, -0.1};
+    icf_contact* c;
+    *inertia = 0.4 * 2 * 0.01;
+    scene_begin(s, dt);
+    scene_body(s, 2, *inertia, *inertia, *inertia);
+    scene_link(s, 6);
+    scene_block_arm(s, 0, arm, 1);
+    c = scene_contact(s, 0);
+    c->stiffness = R(1e5);
+    c->distance = R(-2 * gravity / 1e5);
+    return c;
+}
+
+static void ball_step(scene* s, icf_real v[6], double dt)
+{
+    memcpy(s->v_last, v, 6 * sizeof *v);
+    memcpy(s->v_free, v, 6 * sizeof *v);
+    s->v_free[2] -= R(dt * gravity);
+    solve_exactly(s, v, NULL);
+    s->contact[0].distance += R(dt) * v[2];
+}
+
+static void test_torsion(void)
+{
+    const double dt = 0.005, torsion = 0.01, load = 2 * gravity;
+    double inertia, rate;
+    scene* s = &first_scene;
+    icf_contact* c = scene_ball(s, dt, &inertia);
+    icf_real v[6] = {0, 0, 0, 0, 0, 40};
+    icf_contact_result r;
+    int step;
+    c->torsion = R(torsion);
+    rate = torsion * load / inertia;
+    for (step = 1; step <= 200; step++) {
+        double expected = 40 - rate * dt * step;
+        ball_step(s, v, dt);
+        r = contact_result(0);
+        if (expected > 1) {
+            /* a part of (1e-3 rad/s / spin)^2 / 2 of the torque is missing */
+            CHECK_NEAR(v[5], expected, 50 * EPS * step, 1e-6);
+            CHECK_NEAR(r.spin_impulse.z, -torsion * load * dt, 1e-6 + 2000 * EPS, 0);
+            CHECK_NEAR(r.spin_impulse.x, 0, 0, 100 * EPS);
+        }
+    }
+    TEST_CHECK(rate * dt * 200 > 40); /* it has come to a halt */
+    CHECK_NEAR(v[5], 0, 0, 1e-5);
+    CHECK_NEAR(v[0], 0, 0, 1e-6);
+
+    /* a tenth of what it takes: it turns no more than a tenth of the tolerance */
+    v[5] = 0;
+    memcpy(s->v_last, v, sizeof v);
+    memset(s->v_free, 0, 6 * sizeof *v);
+    s->v_free[2] = R(-dt * gravity);
+    s->v_free[5] = R(0.1 * rate * dt);
+    solve_exactly(s, v, NULL);
+    CHECK_NEAR(v[5], 0.1 * 1e-3, 0.02, 0);
+}
+
+static void test_rolling(void)
+{
+    const double dt = 0.005, rolling = 0.002, load = 2 * gravity, radius = 0.1, m = 2;
+    int which;
+    for (which = 0; which < 2; which++) {
+        double inertia, rate, start = 10;
+        scene* s = &first_scene;
+        icf_contact* c = scene_ball(s, dt, &inertia);
+        icf_real v[6] = {0, 0, 0, 0, 0, 0};
+        icf_contact_result r;
+        int step;
+        c->rolling = R(which ? rolling : 0);
+        /* rolling along x turns about y */
+        v[0] = R(start * radius);
+        v[4] = R(start);
+        rate = which ? rolling * load / (inertia + m * radius * radius) : 0;
+        for (step = 1; step <= 150; step++) {
+            double expected = start - rate * dt * step;
+            ball_step(s, v, dt);
+            r = contact_result(0);
+            if (expected < 0.5) break;
+            /* friction lets the contact slip by a part of v_s, once */
+            CHECK_NEAR(v[4], expected, 1e-5 + 50 * EPS * step, 1e-4 / radius);
+            CHECK_NEAR(v[0], radius * (double)v[4], 50 * EPS, 1e-4);
+            if (which) CHECK_NEAR(r.spin_impulse.y, -rolling * load * dt, 1e-3, 0);
+            TEST_CHECK(r.mode == ICF_MODE_STICK);
+        }
+        if (!which) {
+            CHECK_NEAR(v[4], start, 1e-6 + 200 * EPS, 1e-4);
+        } else {
+            TEST_CHECK(v[4] < R(0.6 * start));
+        }
+    }
+}
+
+/* A mass under a ceiling that pulls with 30 N. */
+static void test_adhesion(void)
+{
+    const double m = 2, k = 1e4, dt = 0.005, pull = 30, weight = m * gravity;
+    scene* s = &first_scene;
+    icf_contact* c = scene_point_on_floor(s, dt, m);
+    icf_real v[3] = {0, 0, 0};
+    icf_contact_result r;
+    double phi = 0;
+    int step;
+    c->stiffness = R(k);
+    c->dissipation = R(5);
+    c->adhesion = R(pull);
+    c->adhesion_range = R(1e-3);
+    memset(&r, 0, sizeof r);
+    for (step = 0; step < 600; step++) {
+        memcpy(s->v_last, v, sizeof v);
+        memcpy(s->v_free, v, sizeof v);
+        s->v_free[2] += R(dt * gravity);
+        c->distance = R(phi);
+        solve_exactly(s, v, NULL);
+        r = contact_result(0);
+        phi += dt * (double)v[2];
+    }
+    /* it holds, pressed on by what the weight leaves of the pull */
+    CHECK_NEAR(phi, -(pull - weight) / k, 2000 * EPS, 0);
+    CHECK_NEAR(v[2], 0, 0, 200 * EPS);
+    CHECK_NEAR(r.force.z, -weight, 2000 * EPS, 0);
+
+    /* friction is that of the repulsive part alone */
+    s->v_last[0] = s->v_free[0] = v[0] = 3;
+    solve_exactly(s, v, NULL);
+    r = contact_result(0);
+    CHECK_NEAR(r.impulse.x, -0.5 * (pull - weight) * dt, 5000 * EPS, 0);
+
+    /* too heavy: it leaves, and out of range it falls freely */
+    v[0] = v[1] = v[2] = 0;
+    phi = 0;
+    for (step = 0; step < 100; step++) {
+        icf_real before = v[2];
+        memcpy(s->v_last, v, sizeof v);
+        memcpy(s->v_free, v, sizeof v);
+        s->v_free[2] += R(dt * 2 * gravity);
+        c->distance = R(phi);
+        solve_exactly(s, v, NULL);
+        if (phi > 1e-3) {
+            TEST_CHECK(v[2] == s->v_free[2]);
+        } else if (phi > 0) {
+            CHECK_NEAR(v[2] - before, dt * (2 * gravity - pull / m), 100 * EPS, 10 * EPS);
+        }
+        phi += dt * (double)v[2];
+    }
+    TEST_CHECK(phi > 0.1);
+}
+
+/* A belt can be the contact's own or the bias of its link: the same numbers, and a load that ends at rest on it. */
+static void test_conveyor(void)
+{
+    const double dt = 0.01, m = 1.5, angle = 0.7;
+    scene *s = &first_scene, *t = &second_scene;
+    icf_contact* c = scene_point_on_floor(s, dt, m);
+    icf_real v[3] = {0, 0, 0}, other[3];
+    int step;
+    c->stiffness = R(1e4);
+    c->dissipation = R(5);
+    c->distance = R(-m * gravity / 1e4);
+    c->tangent = icf_vec3_make(R(cos(angle)), R(sin(angle)), 0);
+    scene_copy(t, s);
+    c->surface_velocity = icf_vec3_make(R(-0.8), R(0.3), 0);
+    t->bias[0] = R(-0.8);
+    t->bias[1] = R(0.3);
+    for (step = 0; step < 60; step++) {
+        int i;
+        for (i = 0; i < 3; i++) s->v_last[i] = t->v_last[i] = v[i];
+        for (i = 0; i < 3; i++) s->v_free[i] = t->v_free[i] = v[i];
+        s->v_free[2] = t->v_free[2] = v[2] - R(dt * gravity);
+        memcpy(other, v, sizeof v);
+        solve_exactly(t, other, NULL);
+        solve_exactly(s, v, NULL);
+        for (i = 0; i < 3; i++) CHECK_NEAR(v[i], other[i], 0, 40 * EPS);
+        c->distance += R(dt) * v[2];
+        t->contact[0].distance = c->distance;
+        if (step == 3) {
+            /* still slipping: friction pulls it along at mu g */
+            double speed = sqrt((double)(v[0] * v[0] + v[1] * v[1]));
+            CHECK_NEAR(speed, 4 * dt * 0.5 * gravity, 1e-4, 0);
+            CHECK_NEAR(v[1] * R(0.8), -v[0] * R(0.3), 100 * EPS, 0);
+        }
+    }
+    CHECK_NEAR(v[0], 0.8, 1e-6, 0);
+    CHECK_NEAR(v[1], -0.3, 1e-6, 0);
+    {
+        icf_contact_result r = contact_result(0);
+        CHECK_NEAR(r.velocity.x, 0, 0, 1e-6);
+        CHECK_NEAR(r.velocity.y, 0, 0, 1e-6);
+        TEST_CHECK(r.mode == ICF_MODE_STICK);
+    }
+}
+
+static void test_anisotropic(void)
+{
+    const double dt = 0.01, m = 1, mu1 = 0.2, mu2 = 0.8, n = m * gravity * dt;
+    int model, direction;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SIMILAR; model++) {
+        for (direction = 0; direction < 3; direction++) {
+            scene* s = &first_scene;
+            icf_contact* c = scene_point_on_floor(s, dt, m);
+            icf_real v[3] = {0, 0, 0};
+            icf_contact_result r;
+            double gone, along = direction != 1, across = direction != 0, x, y;
+            c->model = model;
+            c->friction = R(mu1);
+            c->friction2 = R(mu2);
+            c->stiffness = R(1e5);
+            c->distance = R(-gravity / 1e5);
+            s->v_last[0] = s->v_free[0] = R(3 * along);
+            s->v_last[1] = s->v_free[1] = R(3 * across);
+            s->v_free[2] = R(-gravity * dt);
+            solve_exactly(s, v, NULL);
+            r = contact_result(0);
+            x = mu1 * (double)r.velocity.x;
+            y = mu2 * (double)r.velocity.y;
+            gone = model == ICF_MODEL_LAGGED ? n : (double)r.impulse.z;
+            /* the direction of the strongest dissipation, at the bound */
+            CHECK_NEAR(r.impulse.x, -gone * mu1 * x / sqrt(x * x + y * y), 1e-6, 10 * EPS);
+            CHECK_NEAR(r.impulse.y, -gone * mu2 * y / sqrt(x * x + y * y), 1e-6, 10 * EPS);
+            if (model == ICF_MODEL_LAGGED) CHECK_NEAR(r.impulse.z, n, 200 * EPS, 0);
+            TEST_CHECK(r.mode == ICF_MODE_SLIP);
+            TEST_CHECK(r.impulse.z > 0);
+            check_answer(s, v, "anisotropic");
+        }
+    }
+}
+
+/* The same pull moves what slips already and not what rests. */
+static void test_static_friction(void)
+{
+    const double dt = 0.01, m = 1, k = 1e4, pull = 0.5 * gravity;
+    int model, moving;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        for (moving = 0; moving < 2; moving++) {
+            scene* s = &first_scene;
+            icf_contact* c = scene_point_on_floor(s, dt, m);
+            icf_real v[3] = {0, 0, 0};
+            icf_contact_result r;
+            int step;
+            c->model = model;
+            c->friction = R(0.4);
+            c->friction_static = R(0.6);
+            c->stiffness = R(k);
+            c->relaxation = R(0.01);
+            c->distance = R(-m * gravity / k);
+            c->near_rigid = 0;
+            v[0] = R(moving ? 0.5 : 0);
+            memset(&r, 0, sizeof r);
+            for (step = 0; step < 40; step++) {
+                memcpy(s->v_last, v, sizeof v);
+                memcpy(s->v_free, v, sizeof v);
+                s->v_free[0] += R(dt * pull / m);
+                s->v_free[2] -= R(dt * gravity);
+                solve_exactly(s, v, NULL);
+                r = contact_result(0);
+                c->distance += R(dt) * v[2];
+            }
+            if (moving) {
+                TEST_CHECK(r.mode == ICF_MODE_SLIP);
+                if (model == ICF_MODEL_LAGGED) {
+                    CHECK_NEAR(v[0], 0.5 + 40 * dt * (pull / m - 0.4 * gravity), 1e-4, 0);
+                }
+                TEST_CHECK(v[0] > R(0.6));
+            } else {
+                TEST_CHECK(r.mode == ICF_MODE_STICK);
+                TEST_CHECK(v[0] > 0 && v[0] < R(1.6e-4));
+                CHECK_NEAR(r.force.x, -pull, 5000 * EPS, 0);
+            }
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Closed forms: rows
+
+/* One joint of 2 kg m^2 and one row on it. */
+static icf_row* scene_one_joint(scene* s, double dt, icf_row_kind kind, double v_free)
+{
+    scene_begin(s, dt);
+    scene_joint(s, 2);
+    s->v_free[0] = R(v_free);
+    scene_link(s, 1);
+    scene_block_unit(s, 0, 1);
+    return scene_row(s, kind, 0, 0);
+}
+
+static void check_joint(scene* s, double expected, double digits)
+{
+    icf_real v[1] = {0};
+    icf_row_result r;
+    solve_exactly(s, v, NULL);
+    r = row_result(0);
+    CHECK_NEAR(v[0], expected, digits * EPS, digits * EPS * magnitude((double)s->v_free[0]));
+    CHECK_NEAR(r.velocity, v[0], 4 * EPS, 0);
+    CHECK_NEAR(r.impulse, 2 * ((double)v[0] - (double)s->v_free[0]), 100 * EPS,
+               digits * EPS * 2 * (magnitude((double)s->v_free[0]) + magnitude(expected)));
+    check_answer(s, v, "joint");
+}
+
+static void test_limit(void)
+{
+    const double m = 2, dt = 0.01, pi = 3.14159265358979324, rigid = 1 / m / (4 * pi * pi);
+    scene* s = &first_scene;
+    double sign;
+    for (sign = -1; sign <= 1; sign += 2) {
+        icf_row* row = scene_one_joint(s, dt, ICF_ROW_LIMIT, -3 * sign);
+        /* 5 mm to go at 3 m/s: stopped so that it does not pass by more than a step's softness */
+        row->sign = R(sign);
+        row->distance = R(0.005);
+        check_joint(s, sign * (-3 * rigid * m - 0.5) / (1 + rigid * m), 50);
+        TEST_CHECK(row_result(0).impulse * R(sign) > 0);
+
+        /* far away, or on its way out: nothing */
+        row->distance = R(0.1);
+        check_joint(s, -3 * sign, 0);
+        TEST_CHECK(row_result(0).impulse == 0);
+        row->distance = R(0.005);
+        s->v_free[0] = R(3 * sign);
+        check_joint(s, 3 * sign, 0);
+
+        /* a stiffness and a relaxation of its own */
+        s->v_free[0] = R(-3 * sign);
+        row->stiffness = 500;
+        row->relaxation = R(0.05);
+        row->distance = R(-0.02);
+        {
+            double soft = 1 / (dt * 500 * (dt + 0.05)), hat = 0.02 / (dt + 0.05);
+            TEST_CHECK(soft > rigid);
+            check_joint(s, sign * (-3 * soft * m + hat) / (1 + soft * m), 50);
+            TEST_CHECK(row_result(0).bounded == 0);
+        }
+
+        /* too stiff for the step, which is said */
+        row->relaxation = 0;
+        row->stiffness = R(1e9);
+        check_joint(s, sign * (-3 * rigid * m + 0.02 / dt) / (1 + rigid * m), 50);
+        TEST_CHECK(row_result(0).bounded == 1);
+    }
+}
+
+/* A joint swings into its limit and stays there. */
+static void test_limit_in_time(void)
+{
+    const double dt = 0.01;
+    scene* s = &first_scene;
+    icf_row* row = scene_one_joint(s, dt, ICF_ROW_LIMIT, 0);
+    double q = 1; /* the limit is at 0 */
+    icf_real v[1] = {0};
+    int step;
+    for (step = 0; step < 300; step++) {
+        s->v_free[0] = v[0] - R(dt * 5);
+        row->distance = R(q);
+        solve_exactly(s, v, NULL);
+        q += dt * (double)v[0];
+        TEST_CHECK(q > -0.01);
+    }
+    CHECK_NEAR(q, 0, 0, 1e-3);
+    CHECK_NEAR(v[0], 0, 0, 1e-2);
+}
+
+static void test_motor(void)
+{
+    const double m = 2, dt = 0.01, kp = 300, kd = 20, ff = 7, error = 0.1, target = 0.5, start = -1;
+    const double free_answer =
+        (m * start + dt * (kp * error + kd * target + ff)) / (m + dt * dt * kp + dt * kd);
+    const double force = m * (free_answer - start) / dt;
+    scene* s = &first_scene;
+    double sign;
+    for (sign = -1; sign <= 1; sign += 2) {
+        icf_row* row = scene_one_joint(s, dt, ICF_ROW_MOTOR, sign * start);
+        row->stiffness = R(kp);
+        row->damping = R(kd);
+        row->error = R(sign * error);
+        row->target = R(sign * target);
+        row->feedforward = R(sign * ff);
+        TEST_CHECK(row->effort < 0);
+        check_joint(s, sign * free_answer, 50);
+        row->effort = R(force * 1.01);
+        check_joint(s, sign * free_answer, 50);
+        row->effort = R(force * 0.99);
+        check_joint(s, sign * (start + dt * force * 0.99 / m), 50);
+        row->effort = R(0.25);
+        check_joint(s, sign * (start + dt * 0.25 / m), 50);
+        row->effort = 0;
+        check_joint(s, sign * start, 10);
+    }
+    {
+        /* feed-forward alone is a force */
+        icf_row* row = scene_one_joint(s, dt, ICF_ROW_MOTOR, start);
+        row->feedforward = R(ff);
+        check_joint(s, start + dt * ff / m, 50);
+        /* and one velocity servo, stiff enough, is a velocity */
+        row->feedforward = 0;
+        row->damping = R(1e6);
+        row->target = R(0.75);
+        check_joint(s, (m * start + dt * 1e6 * 0.75) / (m + dt * 1e6), 50);
+    }
+}
+
+static void test_dry_friction(void)
+{
+    const double m = 2, dt = 0.01, effort = 4;
+    scene* s = &first_scene;
+    static const double loads[] = {0, 0.3, -0.9, 0.999, 1.001, -1.5, 50};
+    size_t i;
+    for (i = 0; i < sizeof loads / sizeof *loads; i++) {
+        icf_row* row = scene_one_joint(s, dt, ICF_ROW_DRY_FRICTION, loads[i] * effort * dt / m);
+        icf_real v[1] = {0};
+        scalar f;
+        row->effort = R(effort);
+        f.contact = NULL;
+        f.m = (wide)m;
+        f.dt = (wide)s->p.dt;
+        f.v_free = (wide)s->v_free[0];
+        f.effort = f.dt * (wide)effort;
+        /* w = 1 / m for a row: sigma w dt effort is 2e-5 here, below the tolerance */
+        f.tolerance = (wide)row->slip_tolerance;
+        TEST_CHECK(1e-3 / m * dt * effort < 1e-4);
+        solve_exactly(s, v, NULL);
+        CHECK_NEAR(v[0], scalar_root(&f), 200 * EPS, 10 * EPS * effort * dt / m);
+        if (magnitude(loads[i]) < 0.95) {
+            TEST_CHECK(magnitude((double)v[0]) < 2.1e-4);
+        } else if (magnitude(loads[i]) > 1.4) {
+            TEST_CHECK(magnitude((double)v[0]) > 5e-3);
+            CHECK_NEAR(row_result(0).impulse, loads[i] > 0 ? -effort * dt : effort * dt, 1e-3, 0);
+        }
+
+        /* sigma takes over where it is larger */
+        row->softness = R(0.1);
+        f.tolerance = (wide)(0.1 / m * dt * effort);
+        TEST_CHECK(f.tolerance > 1e-4L);
+        v[0] = 0;
+        solve_exactly(s, v, NULL);
+        CHECK_NEAR(v[0], scalar_root(&f), 200 * EPS, 10 * EPS * effort * dt / m);
+    }
+}
+
+static void test_quadratic(void)
+{
+    scene* s = &first_scene;
+    icf_row* row = scene_one_joint(s, 0.01, ICF_ROW_QUADRATIC, 1);
+    row->weight = 6;
+    row->target = -3;
+    check_joint(s, (2 * 1 + 6 * -3) / 8.0, 10);
+    row->weight = 0;
+    check_joint(s, 1, 10);
+    row->weight = R(2e6);
+    check_joint(s, (2 - 3 * 2e6) / (2 + 2e6), 10);
+}
+
+/* One holonomic row: what is left of the error after a step is R / (R + w). */
+static void test_holonomic(void)
+{
+    const double m = 2, dt = 0.01, pi = 3.14159265358979324, beta = 0.1;
+    const double rigid = beta * beta / m / (4 * pi * pi);
+    scene* s = &first_scene;
+    icf_row* row = scene_one_joint(s, dt, ICF_ROW_HOLONOMIC, 0.4);
+    row->distance = R(-0.02);
+    check_joint(s, (0.4 * rigid * m + 2) / (1 + rigid * m), 50);
+    row->distance = R(0.02);
+    check_joint(s, (0.4 * rigid * m - 2) / (1 + rigid * m), 50);
+    row->stiffness = 1000;
+    row->relaxation = R(0.02);
+    {
+        double soft = 1 / (dt * 1000 * (dt + 0.02));
+        check_joint(s, (0.4 * soft * m - 0.02 / (dt + 0.02)) / (1 + soft * m), 50);
+        TEST_CHECK(row_result(0).bounded == 0);
+    }
+}
+
+/* Two bodies held by rows of one link: the error goes, the momenta stay. */
+static void check_two_bodies(const char* what, int rows, int held, int both)
+{
+    static const double arm_a[3] = {0.3, -0.2, 0.1}, arm_b[3] = {-0.4, 0.1, 0.25};
+    /* the reference point is where the two arms meet */
+    double centre[2][3], error[6], first[6], gravity_free = 0.01;
+    const double masses[2] = {2, 0.5};
+    const double inertias[2][3] = {{0.1, 0.2, 0.15}, {0.02, 0.03, 0.01}};
+    scene* s = scene_begin(&first_scene, gravity_free);
+    icf_real v[12];
+    int i, k, step;
+    TEST_CASE(what);
+    for (i = 0; i < 3; i++) {
+        centre[0][i] = -arm_a[i];
+        centre[1][i] = -arm_b[i];
+    }
+    for (i = 0; i < 2; i++) {
+        scene_body(s, masses[i], inertias[i][0], inertias[i][1], inertias[i][2]);
+    }
+    scene_link(s, rows);
+    if (both) {
+        /* in the other order, which changes nothing */
+        scene_block_arm(s, 1, arm_b, 1);
+        scene_block_arm(s, 0, arm_a, -1);
+    } else {
+        scene_block_arm(s, 0, arm_a, -1);
+        scene_block_arm(s, 1, arm_b, 1);
+    }
+    for (i = 0; i < held; i++) scene_row(s, ICF_ROW_HOLONOMIC, 0, i);
+    random_seed(SEED);
+    for (i = 0; i < 12; i++) v[i] = R(random_between(-1, 1));
+    for (i = 0; i < held; i++) error[i] = first[i] = random_between(-0.01, 0.01);
+    for (step = 0; step < 12; step++) {
+        double before[6] = {0}, after[6] = {0}, size = 0;
+        for (i = 0; i < 12; i++) s->v_last[i] = s->v_free[i] = v[i];
+        for (i = 0; i < held; i++) s->row[i].distance = R(error[i]);
+        solve_exactly(s, v, NULL);
+        check_answer(s, v, "held");
+        for (i = 0; i < 2; i++) {
+            for (k = 0; k < 3; k++) {
+                int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+                const icf_real *f = s->v_free + 6 * i, *w = v + 6 * i;
+                before[k] += masses[i] * (double)f[k];
+                after[k] += masses[i] * (double)w[k];
+                before[3 + k] += inertias[i][k] * (double)f[3 + k] +
+                                 masses[i] * (centre[i][k1] * (double)f[k2] -
+                                              centre[i][k2] * (double)f[k1]);
+                after[3 + k] += inertias[i][k] * (double)w[3 + k] +
+                                masses[i] * (centre[i][k1] * (double)w[k2] -
+                                             centre[i][k2] * (double)w[k1]);
+                size = larger(size, masses[i] * magnitude((double)w[k]));
+                size = larger(size, masses[i] * magnitude((double)f[k]));
+                size = larger(size, inertias[i][k] * magnitude((double)w[3 + k]));
+            }
+        }
+        /* near-rigid rows are stiff: 4 pi^2 / beta^2 times the inertia, and so is the rounding */
+        for (k = 0; k < 6; k++) CHECK_NEAR(after[k], before[k], 0, 4000 * EPS * size);
+        for (i = 0; i < held; i++) error[i] += gravity_free * (double)row_result(i).velocity;
+        if (step == 0) {
+            double most = 0;
+            for (i = 0; i < held; i++) most = larger(most, magnitude(first[i]));
+            for (i = 0; i < held; i++) {
+                /* 1 / (1 + 4 pi^2 / beta^2) if the rows did not know of each other, and a step's motion */
+                TEST_CHECK_(magnitude(error[i]) < 0.1 * (most + gravity_free),
+                            "error %d is %g after a step", i, error[i]);
+            }
+        }
+    }
+    for (i = 0; i < held; i++) CHECK_NEAR(error[i], 0, 0, 1e-5);
+    TEST_CASE(NULL);
+}
+
+static void test_weld_ball(void)
+{
+    check_two_bodies("weld", 6, 6, 0);
+    check_two_bodies("weld, other order", 6, 6, 1);
+    check_two_bodies("ball", 3, 3, 0);
+    check_two_bodies("ball on six rows", 6, 3, 1);
+    check_two_bodies("rod", 3, 1, 0);
+}
+
+/* Two joints, the second turning three times as fast as the first. */
+static void test_coupler(void)
+{
+    const double ratio = 3, dt = 0.01;
+    double masses[2] = {2, 0.5}, one[1] = {-3}, other[1] = {1}, error = 0.05;
+    scene* s = scene_begin(&first_scene, dt);
+    icf_real v[2] = {1, -1};
+    int step;
+    scene_joint(s, masses[0]);
+    scene_joint(s, masses[1]);
+    scene_link(s, 1);
+    scene_block(s, 0, one);
+    scene_block(s, 1, other);
+    scene_row(s, ICF_ROW_HOLONOMIC, 0, 0);
+    for (step = 0; step < 8; step++) {
+        double along = (double)v[0] * masses[0] + ratio * (double)v[1] * masses[1], after;
+        memcpy(s->v_free, v, sizeof v);
+        memcpy(s->v_last, v, sizeof v);
+        s->row[0].distance = R(error);
+        solve_exactly(s, v, NULL);
+        /* what the impulse (-3, 1) cannot change */
+        after = (double)v[0] * masses[0] + ratio * (double)v[1] * masses[1];
+        CHECK_NEAR(after, along, 0, 200 * EPS * 10);
+        CHECK_NEAR(row_result(0).impulse * R(-3), masses[0] * (double)(v[0] - s->v_free[0]),
+                   4000 * EPS, 1000 * EPS);
+        error += dt * ((double)v[1] - ratio * (double)v[0]);
+    }
+    CHECK_NEAR(error, 0, 0, 1e-6 + 10 * EPS);
+    CHECK_NEAR(v[1], ratio * (double)v[0], 1e-4, 0);
+}
+
+/* Two masses on a rope: slack it does nothing, taut it shares the momentum along it. */
+static void test_rope(void)
+{
+    const double dt = 0.01, m[2] = {1, 3};
+    double forward[3] = {-1, 0, 0}, back[3] = {1, 0, 0};
+    int taut;
+    for (taut = 0; taut < 2; taut++) {
+        scene* s = scene_begin(&first_scene, dt);
+        icf_real v[6] = {0, R(0.3), 0, 0, 0, R(-0.2)};
+        icf_row* row;
+        double slack = taut ? 0 : 0.5, common;
+        scene_point(s, m[0]);
+        scene_point(s, m[1]);
+        scene_link(s, 1);
+        /* u = d(length)/dt */
+        scene_block(s, 0, forward);
+        scene_block(s, 1, back);
+        row = scene_row(s, ICF_ROW_LIMIT, 0, 0);
+        row->sign = -1;
+        row->distance = R(slack);
+        memcpy(s->v_free, v, sizeof v);
+        s->v_free[0] = -2;
+        s->v_free[3] = 2;
+        solve_exactly(s, v, NULL);
+        check_answer(s, v, "rope");
+        if (!taut) {
+            TEST_CHECK(!memcmp(v, s->v_free, sizeof v));
+            TEST_CHECK(row_result(0).impulse == 0);
+            continue;
+        }
+        common = (m[0] * -2 + m[1] * 2) / (m[0] + m[1]);
+        CHECK_NEAR(m[0] * (double)v[0] + m[1] * (double)v[3], common * (m[0] + m[1]), 200 * EPS, 0);
+        /* 1 / (1 + 4 pi^2) of the stretching is left */
+        CHECK_NEAR(v[3] - v[0], 4 / (1 + 4 * 9.8696044010893586), 200 * EPS, 0);
+        TEST_CHECK(row_result(0).impulse < 0);
+        TEST_CHECK(v[1] == R(0.3) && v[5] == R(-0.2) && v[2] == 0 && v[4] == 0);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Barriers and the caller's laws
+
+/* However fast, nothing passes a barrier; and where it starts makes no difference. */
+static void test_barriers_hold(void)
+{
+    static const double speeds[] = {0.01, 1, 30, 1000};
+    static const double arms[3][3] = {{0.1, 0, -0.1}, {-0.1, 0.1, -0.1}, {-0.1, -0.1, -0.1}};
+    int law, i, start, k;
+    for (law = ICF_LAW_IPC_BARRIER; law <= ICF_LAW_LOG_BARRIER; law++) {
+        for (i = 0; i < 4; i++) {
+            icf_real answers[3][6];
+            for (start = 0; start < 3; start++) {
+                const double dt = 0.01, gaps[3] = {1e-4, 5e-4, 2e-3};
+                scene* s = scene_begin(&first_scene, dt);
+                icf_real* v = answers[start];
+                scene_body(s, 2, 0.02, 0.02, 0.02);
+                for (k = 0; k < 3; k++) {
+                    icf_contact* c;
+                    scene_link(s, 3);
+                    scene_block_arm(s, 0, arms[k], 1);
+                    c = scene_contact(s, k);
+                    c->law = law;
+                    c->stiffness = law == ICF_LAW_IPC_BARRIER ? R(1e4) : R(1e-3);
+                    c->distance = R(gaps[k]);
+                    c->softness = 0;
+                }
+                s->v_free[0] = R(0.5);
+                s->v_free[2] = R(-speeds[i]);
+                memset(v, 0, 6 * sizeof *v);
+                /* at rest; where it would be without contact, behind the barrier; going away */
+                if (start == 1) memcpy(v, s->v_free, 6 * sizeof *v);
+                if (start == 2) v[2] = 3;
+                solve_exactly(s, v, NULL);
+                for (k = 0; k < 3; k++) {
+                    icf_contact_result r = contact_result(k);
+                    TEST_CHECK_(gaps[k] + dt * (double)r.velocity.z > 0,
+                                "law %d, %g m/s: point %d ends at %g", law, speeds[i], k,
+                                gaps[k] + dt * (double)r.velocity.z);
+                    TEST_CHECK(r.impulse.z >= 0);
+                }
+                TEST_CHECK(v[2] > R(-speeds[i]) || speeds[i] < 0.05);
+            }
+            for (start = 1; start < 3; start++) {
+                for (k = 0; k < 6; k++) {
+                    /* a distance of nearly nothing is the difference of two larger ones */
+                    CHECK_NEAR(answers[start][k], answers[0][k], 0,
+                               1e4 * EPS * (0.5 + 10 * magnitude((double)answers[0][2])));
+                }
+            }
+        }
+    }
+}
+
+/* A belt that carries what stands behind it through the barrier: v = 0 is no way out, and that is said. */
+static void test_barrier_infeasible(void)
+{
+    scene* s = &first_scene;
+    icf_contact* c = scene_point_on_floor(s, 0.01, 1);
+    icf_real v[3] = {0, 0, 0};
+    icf_stats stats;
+    icf_options o = exact();
+    scene_copy(&second_scene, s);
+    c->law = ICF_LAW_IPC_BARRIER;
+    c->distance = R(1e-4);
+    c->stiffness = 1000;
+
+    /* feasible as it starts, with a bias: solved */
+    s->bias[2] = -1;
+    v[2] = 2;
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+    TEST_CHECK(v[2] > 1 - R(0.01 + 1e-6)); /* 1e-4 + 0.01 (v - 1) > 0 */
+
+    /* feasible neither there nor at rest: refused */
+    v[2] = 0;
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_INFEASIBLE);
+    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
+    TEST_CHECK(v[0] == 0 && v[1] == 0 && v[2] == 0);
+
+    /* overlapped from the start: refused, whatever the velocity */
+    s->bias[2] = 0;
+    scene_contact(s, 0)->distance = 1;
+    s->contact[1].law = ICF_LAW_LOG_BARRIER;
+    s->contact[1].distance = 0;
+    v[2] = 5;
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_INFEASIBLE);
+    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 1);
+    s->contact[1].distance = R(-1e-3);
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_INFEASIBLE);
+    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 1);
+    TEST_CHECK(v[2] == 5);
+}
+
+typedef struct custom_law {
+    double k, d;
+    int calls, broken;
+} custom_law;
+
+/* Hunt & Crossley again, out of its antiderivative */
+static void custom_evaluate(void* user, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
+{
+    custom_law* law = (custom_law*)user;
+    double h = (double)dt, phi = (double)distance, x = (double)v, hat = -phi / h, k = law->k;
+    double d = law->d;
+    law->calls++;
+    if (d > 0 && hat > 1 / d) hat = 1 / d;
+    if (law->broken) {
+        out[0] = out[1] = out[2] = NOT_A_NUMBER;
+    } else if (x >= hat) {
+        out[0] = out[1] = out[2] = 0;
+    } else {
+        /* integral of h k (-phi - h y) (1 - d y) from x to hat */
+        double at[2], sum[2];
+        int i;
+        at[0] = x;
+        at[1] = hat;
+        for (i = 0; i < 2; i++) {
+            double y = at[i];
+            sum[i] = h * k * (-phi * y + (phi * d - h) * y * y / 2 + h * d * y * y * y / 3);
+        }
+        out[0] = R(sum[1] - sum[0]);
+        out[1] = R(h * k * (-phi - h * x) * (1 - d * x));
+        out[2] = R(-h * k * (h * (1 - d * x) + d * (-phi - h * x)));
+    }
+}
+
+static void test_custom_law(void)
+{
+    int model, trial;
+    random_seed(SEED);
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SIMILAR; model++) {
+        for (trial = 0; trial < 30; trial++) {
+            scene *s = &first_scene, *t = &second_scene;
+            custom_law law;
+            icf_contact* c = scene_point_on_floor(s, 0.01, 1.5);
+            icf_real v[3], other[3];
+            int i;
+            law.k = random_between(1e3, 1e4);
+            law.d = trial % 3 ? random_between(0, 3) : 0;
+            law.calls = law.broken = 0;
+            c->model = model;
+            c->stiffness = R(law.k);
+            c->dissipation = R(law.d);
+            c->distance = R(random_between(-5e-3, 2e-3));
+            for (i = 0; i < 3; i++) s->v_free[i] = s->v_last[i] = v[i] = R(random_between(-1, 1));
+            memcpy(other, v, sizeof v);
+            scene_copy(t, s);
+            t->contact[0].law = ICF_LAW_CUSTOM;
+            t->contact[0].custom = custom_evaluate;
+            t->contact[0].user = &law;
+            /* it is not the law's business */
+            t->contact[0].stiffness = 1;
+            t->contact[0].dissipation = 1;
+            solve_exactly(s, v, NULL);
+            solve_exactly(t, other, NULL);
+            TEST_CHECK(law.calls > 0);
+            for (i = 0; i < 3; i++) {
+                CHECK_NEAR(other[i], v[i], 1000 * EPS, 1000 * EPS);
+            }
+        }
+    }
+}
+
+static void test_custom_law_broken(void)
+{
+    scene* s = &first_scene;
+    custom_law law = {1000, 1, 0, 1};
+    icf_contact* c = scene_point_on_floor(s, 0.01, 1);
+    icf_real v[3] = {0, 0, R(-0.5)};
+    icf_stats stats;
+    icf_result result;
+    c->law = ICF_LAW_CUSTOM;
+    c->custom = custom_evaluate;
+    c->user = &law;
+    c->distance = R(-1e-3);
+    result = solve(s, NULL, v, &stats);
+    TEST_CHECK_(result == ICF_RESULT_BAD_LAW || result == ICF_RESULT_NOT_FINITE,
+                "a law of NaN gives %s", icf_result_string(result));
+    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
+    TEST_CHECK(v[0] == 0 && v[1] == 0 && v[2] == R(-0.5));
+    c->custom = NULL;
+    result = solve(s, NULL, v, &stats);
+    TEST_CHECK(result == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Random problems
+
+static void random_unit_vector(double out[3])
+{
+    double length;
+    int i;
+    do {
+        for (i = 0; i < 3; i++) out[i] = random_between(-1, 1);
+        length = sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+    } while (length < 0.2 || length > 1);
+    for (i = 0; i < 3; i++) out[i] /= length;
+}
+
+static void random_frame(icf_contact* c)
+{
+    double n[3], a[3], t[3], length;
+    int i;
+    random_unit_vector(n);
+    random_unit_vector(a);
+    for (i = 0; i < 3; i++) t[i] = n[(i + 1) % 3] * a[(i + 2) % 3] - n[(i + 2) % 3] * a[(i + 1) % 3];
+    length = sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2]);
+    if (length < 0.1) {
+        random_frame(c);
+        return;
+    }
+    c->normal = icf_vec3_make(R(n[0]), R(n[1]), R(n[2]));
+    c->tangent = icf_vec3_make(R(t[0] / length), R(t[1] / length), R(t[2] / length));
+}
+
+/* A random symmetric positive definite matrix of eigenvalues around m. */
+static void random_mass(int32_t size, double m, double* mass)
+{
+    double g[64];
+    int32_t i, j, k;
+    for (i = 0; i < size * size; i++) g[i] = random_between(-1, 1);
+    for (i = 0; i < size; i++) {
+        for (j = 0; j <= i; j++) {
+            double sum = i == j ? 1 : 0;
+            for (k = 0; k < size; k++) sum += g[i * size + k] * g[j * size + k] / size;
+            mass[i * size + j] = mass[j * size + i] = m * sum;
+        }
+    }
+}
+
+enum {
+    WITH_LAGGED = 1,
+    WITH_SIMILAR = 2,
+    WITH_SAP = 4,
+    WITH_ROWS = 8,
+    WITH_BARRIERS = 16,
+    WITH_COUPLINGS = 32,
+    WITH_LAWS = 64
+};
+
+static void random_contact(icf_contact* c, int features, int rows)
+{
+    int32_t models[3];
+    int count = 0;
+    if (features & WITH_LAGGED) models[count++] = ICF_MODEL_LAGGED;
+    if (features & WITH_SIMILAR) models[count++] = ICF_MODEL_SIMILAR;
+    if (features & WITH_SAP) models[count++] = ICF_MODEL_SAP;
+    random_frame(c);
+    c->model = models[random_below(count)];
+    c->distance = R(random_between(-3e-3, 1e-3));
+    c->stiffness = R(exp(random_between(log(1e3), log(3e4))));
+    c->dissipation = R(random_below(3) ? random_between(0, 1) : 0);
+    c->relaxation = R(random_between(0, 0.02));
+    c->friction = R(random_below(5) ? random_between(0.05, 1) : 0);
+    if (c->model != ICF_MODEL_SAP && !random_below(3)) c->friction2 = R(random_between(0, 1));
+    c->slip_tolerance = R(exp(random_between(log(1e-3), log(1e-2))));
+    c->softness = R(random_between(1e-3, 1e-2));
+    if (c->model == ICF_MODEL_SAP) c->softness = R(random_between(0.01, 0.1));
+    if (rows == 6) {
+        c->point = icf_vec3_make(R(random_between(-0.3, 0.3)), R(random_between(-0.3, 0.3)),
+                                 R(random_between(-0.3, 0.3)));
+    }
+    if (features & WITH_LAWS && c->model != ICF_MODEL_SAP) {
+        switch (random_below(4)) {
+        case 1:
+            c->law = ICF_LAW_HERTZ;
+            c->stiffness *= 20;
+            break;
+        case 2: c->law = ICF_LAW_KELVIN_VOIGT; break;
+        case 3:
+            c->by_force = 1;
+            c->force = -c->distance * c->stiffness;
+            break;
+        default: break;
+        }
+    }
+    if (features & WITH_BARRIERS && !random_below(2)) {
+        c->model = ICF_MODEL_LAGGED;
+        c->by_force = 0;
+        c->law = random_below(2) ? ICF_LAW_IPC_BARRIER : ICF_LAW_LOG_BARRIER;
+        c->stiffness = c->law == ICF_LAW_IPC_BARRIER ? R(3e3) : R(3e-3);
+        c->distance = R(random_between(1e-3, 1e-2));
+        c->range = R(8e-3);
+    } else {
+        c->surface_velocity = icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.5, 0.5)), 0, 0);
+    }
+}
+
+static void random_rows(scene* s, int32_t link, int32_t rows)
+{
+    int32_t i;
+    for (i = 0; i < rows; i++) {
+        icf_row* r = scene_row(s, (icf_row_kind)random_below(5), link, i);
+        r->distance = R(random_between(-2e-3, 5e-3));
+        r->sign = R(random_below(2) ? 1 : -1);
+        r->stiffness = R(r->kind == ICF_ROW_MOTOR || random_below(2) ? random_between(10, 1e3) : 0);
+        r->relaxation = R(random_between(0, 0.02));
+        r->damping = R(random_between(0, 20));
+        r->error = R(random_between(-0.1, 0.1));
+        r->target = R(random_between(-1, 1));
+        r->feedforward = R(random_between(-10, 10));
+        r->effort = R(random_between(0, 30));
+        if (r->kind == ICF_ROW_MOTOR && random_below(2)) r->effort = -1;
+        r->slip_tolerance = R(exp(random_between(log(1e-3), log(1e-2))));
+        r->weight = R(random_between(0, 5));
+    }
+}
+
+/* Cliques of all sizes, links of one, two or three of them, everything that the second opinion knows. */
+static void random_scene(scene* s, int features, int32_t cliques, int32_t links)
+{
+    int32_t i, k, b, size;
+    int with_bias = !(features & WITH_BARRIERS);
+    scene_begin(s, random_between(5e-3, 1.5e-2));
+    for (i = 0; i < cliques; i++) {
+        static const int32_t sizes[] = {6, 3, 6, 1, 8};
+        double mass[64];
+        size = sizes[features & WITH_COUPLINGS ? 1 : random_below(5)];
+        random_mass(size, exp(random_between(log(0.3), log(3))), mass);
+        scene_clique(s, size, mass);
+    }
+    for (i = 0; i < links; i++) {
+        int32_t rows = random_below(2) ? 3 : 6, with_contacts = 1, of[3], blocks = 1 + random_below(3);
+        if (features & WITH_ROWS && random_below(2)) {
+            rows = 1 + random_below(6);
+            with_contacts = 0;
+        }
+        if (blocks > cliques) blocks = cliques;
+        scene_link(s, rows);
+        for (b = 0; b < blocks; b++) {
+            double block[48];
+            int again = 1;
+            while (again) {
+                of[b] = random_below(cliques);
+                for (again = 0, k = 0; k < b; k++) again |= of[k] == of[b];
+            }
+            size = s->sizes[of[b]];
+            for (k = 0; k < rows * size; k++) block[k] = random_between(-1, 1);
+            scene_block(s, of[b], block);
+        }
+        for (k = 0; with_bias && k < rows; k++) {
+            s->bias[s->bias_at[i] + k] = R(random_below(3) ? 0 : random_between(-0.3, 0.3));
+        }
+        if (with_contacts) {
+            int32_t contacts = 1 + random_below(3);
+            for (k = 0; k < contacts; k++) random_contact(scene_contact(s, i), features, rows);
+        } else {
+            random_rows(s, i, rows);
+        }
+    }
+    if (features & WITH_COUPLINGS) {
+        /* as in a mesh: a spring between vertices, on the diagonal as well */
+        for (i = 1; i < cliques; i++) {
+            int32_t e = s->p.couplings++, p = random_below(i), j;
+            double g[9], spring[9];
+            for (k = 0; k < 9; k++) g[k] = random_between(-1, 1);
+            for (k = 0; k < 3; k++) {
+                for (j = 0; j < 3; j++) {
+                    spring[3 * k + j] = g[3 * k] * g[3 * j] + g[3 * k + 1] * g[3 * j + 1] +
+                                        g[3 * k + 2] * g[3 * j + 2];
+                }
+            }
+            s->pairs[2 * e] = random_below(2) ? p : i;
+            s->pairs[2 * e + 1] = p + i - s->pairs[2 * e];
+            for (k = 0; k < 9; k++) {
+                s->couplings[9 * e + k] = R(-spring[k]);
+                s->mass[s->mass_at[i] + k] += R(spring[k]);
+                s->mass[s->mass_at[p] + k] += R(spring[k]);
+            }
+        }
+    }
+    for (i = 0; i < s->unknowns; i++) {
+        s->v_last[i] = R(random_between(-1, 1));
+        s->v_free[i] = s->v_last[i] + R(random_between(-0.2, 0.2));
+    }
+}
+
+enum { FAMILIES = 7 };
+static const struct {
+    const char* name;
+    int features;
+} families[FAMILIES] = {
+    {"lagged",    WITH_LAGGED                                                        },
+    {"similar",   WITH_SIMILAR                                                       },
+    {"SAP",       WITH_SAP                                                           },
+    {"mixed",     WITH_LAGGED | WITH_SIMILAR | WITH_SAP | WITH_ROWS | WITH_LAWS      },
+    {"rows",      WITH_LAGGED | WITH_ROWS                                            },
+    {"barriers",  WITH_LAGGED | WITH_BARRIERS | WITH_LAWS                            },
+    {"couplings", WITH_LAGGED | WITH_SIMILAR | WITH_SAP | WITH_COUPLINGS | WITH_LAWS },
+};
+
+static void random_start(const scene* s, double speed, icf_real* v)
+{
+    int32_t i;
+    for (i = 0; i < s->unknowns; i++) v[i] = R(random_between(-speed, speed));
+}
+
+/* |a - b| over the size of the answer, both in the norm of A of the second opinion. */
+static double relative_distance(const scene* s, const icf_real* a, const wide* b)
+{
+    wide x[MOST_UNKNOWNS], scale;
+    int32_t i;
+    scale = norm_a(b) + norm_a(opinion.v_free);
+    for (i = 0; i < s->unknowns; i++) x[i] = (wide)a[i] - b[i];
+    return (double)(norm_a(x) / scale);
+}
+
+/* Every answer is checked against impulses in long double, and those of some families with the answer of a
+   minimiser that shares nothing with the library. */
+static void test_second_opinion(void)
+{
+    int family, trial, open = 0, stick = 0, slip = 0, minimised = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        TEST_CASE(families[family].name);
+        for (trial = 0; trial < 25; trial++) {
+            scene* s = &first_scene;
+            icf_real v[MOST_UNKNOWNS];
+            icf_stats stats;
+            int32_t i;
+            random_seed(SEED + (uint32_t)(100 * family + trial));
+            random_scene(s, families[family].features, 1 + random_below(7), 1 + random_below(9));
+            memcpy(v, s->v_last, sizeof v);
+            solve_exactly(s, v, &stats);
+            check_answer(s, v, families[family].name);
+            for (i = 0; i < s->p.contacts; i++) {
+                icf_contact_result r = contact_result(i);
+                open += r.mode == ICF_MODE_OPEN;
+                stick += r.mode == ICF_MODE_STICK;
+                slip += r.mode == ICF_MODE_SLIP;
+                CHECK_NEAR(r.w, opinion.pieces[i].w, 100 * EPS, 0);
+            }
+            if (!(families[family].features & WITH_BARRIERS) && trial < 8) {
+                wide x[MOST_UNKNOWNS];
+                double off;
+                memcpy(x, opinion.v_free, sizeof x);
+                if (!TEST_CHECK_(opinion_minimise(x), "trial %d: no second opinion, %g; seed %u", trial,
+                                 (double)opinion_distance(x), (unsigned)SEED)) {
+                    continue;
+                }
+                minimised++;
+                off = relative_distance(s, v, x);
+                TEST_CHECK_(off <= 200 * EPS, "trial %d: %g from the second opinion; seed %u",
+                            trial, off, (unsigned)SEED);
+            }
+        }
+    }
+    TEST_CASE(NULL);
+    /* all that contacts can do is among them */
+    TEST_CHECK_(open >= 200 && stick >= 50 && slip >= 300, "%d open, %d stick, %d slip", open, stick,
+                slip);
+    TEST_CHECK(minimised >= 40);
+}
+
+/* Where a solve starts makes no difference but for the iterations. */
+static void test_random_starts(void)
+{
+    int family, trial, start, open = 0, stick = 0, slip = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        TEST_CASE(families[family].name);
+        for (trial = 0; trial < 8; trial++) {
+            scene* s = &first_scene;
+            icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+            wide x[MOST_UNKNOWNS];
+            int32_t i;
+            random_seed(SEED + (uint32_t)(100 * family + trial));
+            random_scene(s, families[family].features, 3 + random_below(5), 4 + random_below(9));
+            memcpy(v, s->v_last, sizeof v);
+            solve_exactly(s, v, NULL);
+            for (i = 0; i < s->p.contacts; i++) {
+                icf_contact_result r = contact_result(i);
+                open += r.mode == ICF_MODE_OPEN;
+                stick += r.mode == ICF_MODE_STICK;
+                slip += r.mode == ICF_MODE_SLIP;
+            }
+            opinion_make(s);
+            widen(s->unknowns, v, x);
+            for (start = 0; start < 5; start++) {
+                static const double speeds[] = {0, 0.01, 1, 30, 1000};
+                double off;
+                random_start(s, speeds[start], other);
+                solve_exactly(s, other, NULL);
+                off = relative_distance(s, other, x);
+                TEST_CHECK_(off <= 200 * EPS, "trial %d, from %g m/s: %g off; seed %u", trial,
+                            speeds[start], off, (unsigned)SEED);
+            }
+        }
+    }
+    TEST_CASE(NULL);
+    TEST_CHECK_(open >= 100 && stick >= 30 && slip >= 200, "%d open, %d stick, %d slip", open, stick,
+                slip);
+}
+
+/* Without v_last friction looks back to where the solve starts. */
+static void test_no_last(void)
+{
+    int family;
+    for (family = 0; family < FAMILIES; family++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        random_seed(SEED + (uint32_t)family);
+        random_scene(s, families[family].features, 5, 6);
+        memcpy(v, s->v_last, sizeof v);
+        memcpy(other, v, sizeof v);
+        solve_exactly(s, v, NULL);
+        s->p.v_last = NULL;
+        solve_exactly(s, other, NULL);
+        TEST_CHECK_(!memcmp(v, other, (size_t)s->unknowns * sizeof *v), "%s",
+                    families[family].name);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Structure
+
+/* A contact of a link of six rows, with a point, a normal and a tangent, is the contact of an explicit link of
+   three rows. */
+static void test_frames_are_rows(void)
+{
+    int trial, model, k;
+    random_seed(SEED);
+    for (trial = 0; trial < 40; trial++) {
+        scene *s = scene_begin(&first_scene, 0.01), *t = scene_begin(&second_scene, 0.01);
+        double mass[64], block[2][36];
+        icf_real v[12], other[12];
+        int32_t i, j, b, contacts = 1 + random_below(4);
+        for (b = 0; b < 2; b++) {
+            random_mass(6, 1, mass);
+            scene_clique(s, 6, mass);
+            scene_clique(t, 6, mass);
+            for (i = 0; i < 36; i++) block[b][i] = random_between(-1, 1);
+        }
+        scene_link(s, 6);
+        for (b = 0; b < 2; b++) scene_block(s, b, block[b]);
+        for (i = 0; i < 6; i++) s->bias[i] = R(random_between(-0.2, 0.2));
+        for (k = 0; k < contacts; k++) {
+            icf_contact* c = scene_contact(s, 0);
+            wide d[3][3], point[3], surface[3];
+            int32_t l = scene_link(t, 3);
+            model = trial % 3;
+            random_contact(c, 1 << model, 6);
+            vec3_wide(c->tangent, d[0]);
+            vec3_wide(c->normal, d[2]);
+            cross_wide(d[2], d[0], d[1]);
+            vec3_wide(c->point, point);
+            vec3_wide(c->surface_velocity, surface);
+            for (b = 0; b < 2; b++) {
+                double rows[18];
+                for (i = 0; i < 3; i++) {
+                    wide all[MOST_UNKNOWNS], bias;
+                    read_link(s, 0, 0, d[i], point, all, &bias);
+                    for (j = 0; j < 6; j++) rows[6 * i + j] = (double)all[6 * b + j];
+                    t->bias[t->bias_at[l] + i] = R(bias);
+                    for (j = 0; j < 3; j++) t->bias[t->bias_at[l] + i] += R(d[i][j] * surface[j]);
+                }
+                scene_block(t, b, rows);
+            }
+            *scene_contact(t, l) = *c;
+            t->contact[k].link = l;
+            t->contact[k].point = icf_vec3_make(0, 0, 0);
+            t->contact[k].surface_velocity = icf_vec3_make(0, 0, 0);
+            t->contact[k].tangent = icf_vec3_make(1, 0, 0);
+            t->contact[k].normal = icf_vec3_make(0, 0, 1);
+        }
+        for (i = 0; i < 12; i++) {
+            v[i] = s->v_last[i] = t->v_last[i] = R(random_between(-1, 1));
+            s->v_free[i] = t->v_free[i] = v[i] + R(random_between(-0.1, 0.1));
+        }
+        memcpy(other, v, sizeof v);
+        solve_exactly(s, v, NULL);
+        {
+            icf_contact_result r[4], q;
+            wide x[MOST_UNKNOWNS];
+            double off;
+            opinion_make(s);
+            widen(12, v, x);
+            for (k = 0; k < contacts; k++) r[k] = contact_result(k);
+            solve_exactly(t, other, NULL);
+            off = relative_distance(s, other, x);
+            TEST_CHECK_(off <= 200 * EPS, "trial %d: %g; seed %u", trial, off, (unsigned)SEED);
+            for (k = 0; k < contacts; k++) {
+                double most = 1 + magnitude((double)r[k].impulse.z);
+                q = contact_result(k);
+                /* impulses carry the rounding of velocities, times stiffnesses of up to 1e3 */
+                CHECK_NEAR(q.impulse.x, r[k].impulse.x, 0, 3e4 * EPS * most);
+                CHECK_NEAR(q.impulse.y, r[k].impulse.y, 0, 3e4 * EPS * most);
+                CHECK_NEAR(q.impulse.z, r[k].impulse.z, 0, 3e4 * EPS * most);
+                CHECK_NEAR(q.velocity.z, r[k].velocity.z, 0, 1000 * EPS);
+                CHECK_NEAR(q.w, r[k].w, 100 * EPS, 0);
+            }
+        }
+    }
+}
+
+/* A tangent of zero is any tangent: where friction is isotropic that changes nothing. */
+static void test_any_tangent(void)
+{
+    int trial, i;
+    random_seed(SEED);
+    for (trial = 0; trial < 30; trial++) {
+        scene *s = &first_scene, *t = &second_scene;
+        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        wide x[MOST_UNKNOWNS];
+        double off;
+        random_scene(s, 1 << trial % 3, 3, 4);
+        for (i = 0; i < s->p.contacts; i++) s->contact[i].friction2 = -1;
+        scene_copy(t, s);
+        for (i = 0; i < t->p.contacts; i++) t->contact[i].tangent = icf_vec3_make(0, 0, 0);
+        memcpy(v, s->v_last, sizeof v);
+        memcpy(other, v, sizeof v);
+        solve_exactly(s, v, NULL);
+        solve_exactly(t, other, NULL);
+        opinion_make(s);
+        widen(s->unknowns, v, x);
+        off = relative_distance(s, other, x);
+        TEST_CHECK_(off <= 200 * EPS, "trial %d: %g; seed %u", trial, off, (unsigned)SEED);
+        for (i = 0; i < t->p.contacts; i++) {
+            /* the force is in the axes of the link, and orthogonal parts stay so */
+            icf_contact_result r = contact_result(i);
+            double along = (double)icf_vec3_dot(r.force, t->contact[i].normal);
+            CHECK_NEAR(along * (double)t->p.dt, r.impulse.z, 20 * EPS,
+                       20 * EPS * (double)icf_vec3_length(r.impulse));
+        }
+    }
+}
+
+/* Adds the cliques, links and potentials of one scene to another. */
+static void scene_append(scene* s, const scene* more)
+{
+    int32_t c, l, b, i, cliques = s->p.cliques, links = s->p.links, start = s->unknowns;
+    for (c = 0; c < more->p.cliques; c++) {
+        double mass[64];
+        for (i = 0; i < more->sizes[c] * more->sizes[c]; i++) {
+            mass[i] = (double)more->mass[more->mass_at[c] + i];
+        }
+        scene_clique(s, more->sizes[c], mass);
+    }
+    memcpy(s->v_free + start, more->v_free, (size_t)more->unknowns * sizeof(icf_real));
+    memcpy(s->v_last + start, more->v_last, (size_t)more->unknowns * sizeof(icf_real));
+    for (l = 0; l < more->p.links; l++) {
+        scene_link(s, more->link_rows[l]);
+        for (b = more->link_start[l]; b < more->link_start[l + 1]; b++) {
+            double block[64];
+            for (i = 0; i < more->block_at[b + 1] - more->block_at[b]; i++) {
+                block[i] = (double)more->blocks[more->block_at[b] + i];
+            }
+            scene_block(s, more->block_clique[b] + cliques, block);
+        }
+        for (i = 0; i < more->link_rows[l]; i++) {
+            s->bias[s->bias_at[links + l] + i] = more->bias[more->bias_at[l] + i];
+        }
+    }
+    for (i = 0; i < more->p.contacts; i++) {
+        icf_contact* contact = scene_contact(s, 0);
+        *contact = more->contact[i];
+        contact->link += links;
+    }
+    for (i = 0; i < more->p.rows; i++) {
+        icf_row* row = scene_row(s, ICF_ROW_LIMIT, 0, 0);
+        *row = more->row[i];
+        row->link += links;
+    }
+    for (i = 0; i < more->p.couplings; i++) {
+        int32_t e = s->p.couplings++;
+        s->pairs[2 * e] = more->pairs[2 * i] + cliques;
+        s->pairs[2 * e + 1] = more->pairs[2 * i + 1] + cliques;
+        memcpy(s->couplings + 9 * e, more->couplings + 9 * i, 9 * sizeof(icf_real));
+    }
+}
+
+static scene small_scenes[4];
+
+/* Islands do not know of each other: each has the bits that it has alone, wherever it stands. */
+static void test_islands(void)
+{
+    int trial, i, k;
+    for (trial = 0; trial < 24; trial++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS], alone[4][MOST_UNKNOWNS];
+        icf_contact_result first[4];
+        icf_stats one, all, stats;
+        int32_t at, order[4], islands = 0, iterations = 0, factorizations = 0, sum = 0;
+        double dt = 0.01;
+        random_seed(SEED + (uint32_t)trial);
+        memset(first, 0, sizeof first);
+        memset(&stats, 0, sizeof stats);
+        for (i = 0; i < 4; i++) {
+            scene* small = &small_scenes[i];
+            if (i == 2) {
+                scene_copy(small, &small_scenes[0]); /* a copy of the first */
+            } else {
+                random_scene(small, families[trial % FAMILIES].features, 1 + random_below(3),
+                             1 + random_below(3));
+            }
+            small->p.dt = R(dt);
+            memcpy(alone[i], small->v_last, sizeof alone[i]);
+            solve_exactly(small, alone[i], &one);
+            if (small->p.contacts) first[i] = contact_result(0);
+            islands += one.islands;
+            if (one.iterations > iterations) iterations = one.iterations;
+            if (one.factorizations > factorizations) factorizations = one.factorizations;
+            sum += one.island_factorizations;
+        }
+        for (k = 0; k < 4; k++) {
+            int32_t contacts = 0;
+            for (i = 0; i < 4; i++) order[i] = (i * (k % 2 ? 3 : 1) + k) % 4;
+            scene_begin(s, dt);
+            for (i = 0; i < 4; i++) {
+                /* an untouched clique before each */
+                double lone[4] = {2, 1, 1, 2};
+                at = s->unknowns;
+                scene_clique(s, 2, lone);
+                s->v_free[at] = R(0.1) * (icf_real)(i + 1);
+                s->v_free[at + 1] = R(-0.7);
+                s->v_last[at] = s->v_last[at + 1] = 5;
+                scene_append(s, &small_scenes[order[i]]);
+            }
+            memcpy(v, s->v_last, sizeof v);
+            solve_exactly(s, v, &all);
+            TEST_CHECK_(all.islands == islands, "%d islands, not %d", (int)all.islands,
+                        (int)islands);
+            TEST_CHECK_(all.iterations == iterations && all.factorizations == factorizations &&
+                            all.island_factorizations == sum,
+                        "%d iterations, not %d", (int)all.iterations, (int)iterations);
+            if (k) {
+                TEST_CHECK(all.trials == stats.trials);
+                CHECK_NEAR(all.cost, stats.cost, 100 * EPS, 0);
+            }
+            stats = all;
+            for (at = 0, i = 0; i < 4; i++) {
+                const scene* small = &small_scenes[order[i]];
+                int32_t bytes = small->unknowns * (int32_t)sizeof(icf_real);
+                TEST_CHECK(v[at] == R(0.1) * (icf_real)(i + 1) && v[at + 1] == R(-0.7));
+                at += 2;
+                TEST_CHECK_(!memcmp(v + at, alone[order[i]], (size_t)bytes),
+                            "trial %d: island %d of order %d has other bits; seed %u", trial, i, k,
+                            (unsigned)SEED);
+                at += small->unknowns;
+                if (small->p.contacts) {
+                    icf_contact_result r = contact_result(contacts);
+                    TEST_CHECK(!memcmp(&r, &first[order[i]], sizeof r));
+                    contacts += small->p.contacts;
+                }
+            }
+        }
+    }
+}
+
+/* In another order contacts, rows and links give the same answer, but for rounding. */
+static void test_order(void)
+{
+    int trial;
+    for (trial = 0; trial < 4 * FAMILIES; trial++) {
+        scene *s = &first_scene, *t = &second_scene;
+        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        wide x[MOST_UNKNOWNS];
+        int32_t i, k, l, b, at[MOST_LINKS];
+        double off;
+        random_seed(SEED + (uint32_t)trial);
+        random_scene(s, families[trial % FAMILIES].features, 5, 8);
+        scene_begin(t, (double)s->p.dt);
+        t->p.dt = s->p.dt;
+        for (i = 0; i < s->p.cliques; i++) {
+            double mass[64];
+            for (k = 0; k < s->sizes[i] * s->sizes[i]; k++) mass[k] = (double)s->mass[s->mass_at[i] + k];
+            scene_clique(t, s->sizes[i], mass);
+        }
+        /* links backwards, and the blocks of each */
+        for (l = s->p.links - 1; l >= 0; l--) {
+            at[l] = scene_link(t, s->link_rows[l]);
+            for (b = s->link_start[l + 1] - 1; b >= s->link_start[l]; b--) {
+                double block[64];
+                for (k = 0; k < s->block_at[b + 1] - s->block_at[b]; k++) {
+                    block[k] = (double)s->blocks[s->block_at[b] + k];
+                }
+                scene_block(t, s->block_clique[b], block);
+            }
+            for (k = 0; k < s->link_rows[l]; k++) {
+                t->bias[t->bias_at[at[l]] + k] = s->bias[s->bias_at[l] + k];
+            }
+        }
+        for (i = s->p.contacts - 1; i >= 0; i--) {
+            icf_contact* c = scene_contact(t, 0);
+            *c = s->contact[i];
+            c->link = at[c->link];
+        }
+        for (i = s->p.rows - 1; i >= 0; i--) {
+            icf_row* r = scene_row(t, ICF_ROW_LIMIT, 0, 0);
+            *r = s->row[i];
+            r->link = at[r->link];
+        }
+        for (i = s->p.couplings - 1; i >= 0; i--) {
+            int32_t e = t->p.couplings++, j;
+            t->pairs[2 * e] = s->pairs[2 * i + 1];
+            t->pairs[2 * e + 1] = s->pairs[2 * i];
+            for (k = 0; k < 3; k++) {
+                for (j = 0; j < 3; j++) {
+                    t->couplings[9 * e + 3 * k + j] = s->couplings[9 * i + 3 * j + k];
+                }
+            }
+        }
+        memcpy(t->v_free, s->v_free, sizeof t->v_free);
+        memcpy(t->v_last, s->v_last, sizeof t->v_last);
+        memcpy(v, s->v_last, sizeof v);
+        memcpy(other, s->v_last, sizeof v);
+        solve_exactly(s, v, NULL);
+        solve_exactly(t, other, NULL);
+        opinion_make(s);
+        widen(s->unknowns, v, x);
+        off = relative_distance(s, other, x);
+        TEST_CHECK_(off <= 200 * EPS, "trial %d: %g; seed %u", trial, off, (unsigned)SEED);
+    }
+}
+
+/* A with blocks off its diagonal, and the same A as one clique. */
+static void test_couplings(void)
+{
+    int trial, with_friction_memory = 0;
+    for (trial = 0; trial < 20; trial++) {
+        scene *s = &first_scene, *t = &second_scene;
+        static double a[64 * 64];
+        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        wide x[MOST_UNKNOWNS];
+        int32_t i, j, l, b, n;
+        double off;
+        icf_stats stats;
+        random_seed(SEED + (uint32_t)trial);
+        random_scene(s, families[6].features, 2 + random_below(9), 1 + random_below(6));
+        n = s->unknowns;
+        TEST_CHECK(n <= 64);
+        opinion_make(s);
+        for (i = 0; i < n * n; i++) a[i] = (double)opinion.a[i];
+        /* w looks at diagonal blocks alone, which are other ones here: given */
+        for (i = 0; i < s->p.contacts; i++) {
+            s->contact[i].effective_mass_inverse = R(opinion.pieces[i].w);
+        }
+        scene_begin(t, (double)s->p.dt);
+        t->p.dt = s->p.dt;
+        scene_clique(t, n, a);
+        for (l = 0; l < s->p.links; l++) {
+            double block[6 * 64] = {0};
+            scene_link(t, s->link_rows[l]);
+            for (b = s->link_start[l]; b < s->link_start[l + 1]; b++) {
+                int32_t c = s->block_clique[b];
+                for (i = 0; i < s->link_rows[l]; i++) {
+                    for (j = 0; j < 3; j++) {
+                        block[i * n + s->start[c] + j] = (double)s->blocks[s->block_at[b] + 3 * i + j];
+                    }
+                }
+            }
+            scene_block(t, 0, block);
+        }
+        memcpy(t->bias, s->bias, sizeof t->bias);
+        for (i = 0; i < s->p.contacts; i++) *scene_contact(t, 0) = s->contact[i];
+        memcpy(t->v_free, s->v_free, sizeof t->v_free);
+        memcpy(t->v_last, s->v_last, sizeof t->v_last);
+        memcpy(v, s->v_last, sizeof v);
+        memcpy(other, s->v_last, sizeof v);
+        solve_exactly(s, v, &stats);
+        TEST_CHECK(stats.islands == 1); /* the couplings connect them all */
+        solve_exactly(t, other, NULL);
+        check_answer(s, v, "couplings");
+        widen(n, v, x);
+        off = relative_distance(s, other, x);
+        TEST_CHECK_(off <= 200 * EPS, "trial %d: %g; seed %u", trial, off, (unsigned)SEED);
+        with_friction_memory += s->p.contacts;
+    }
+    TEST_CHECK(with_friction_memory >= 60);
+}
+
+/* A coupled clique that no link reads moves with those that are read, and an island of couplings alone is at
+   v* exactly. */
+static void test_coupled_untouched(void)
+{
+    scene* s = scene_begin(&first_scene, 0.01);
+    icf_real v[5] = {0, 0, 0, 0, 0};
+    icf_stats stats;
+    int i;
+    for (i = 0; i < 5; i++) {
+        scene_joint(s, 3);
+        s->v_free[i] = R(-1 - 0.1 * i);
+    }
+    s->p.couplings = 3;
+    s->pairs[0] = 0;
+    s->pairs[1] = 1;
+    s->pairs[2] = 2;
+    s->pairs[3] = 1;
+    s->pairs[4] = 3;
+    s->pairs[5] = 4;
+    s->couplings[0] = s->couplings[1] = s->couplings[2] = -1;
+    scene_link(s, 1);
+    scene_block_unit(s, 0, 1);
+    scene_row(s, ICF_ROW_QUADRATIC, 0, 0)->weight = R(2);
+    solve_exactly(s, v, &stats);
+    /* A (v - v*) = (-2 v_0, 0, 0), A = [3 -1 0; -1 3 -1; 0 -1 3]; by hand: v = v* - 2 v_0 (8, 3, 1) / 21 */
+    CHECK_NEAR(v[0], -1 / (1 + 16.0 / 21), 20 * EPS, 0);
+    CHECK_NEAR(v[1], -1.1 - 2 * (double)v[0] * 3 / 21, 20 * EPS, 0);
+    CHECK_NEAR(v[2], -1.2 - 2 * (double)v[0] * 1 / 21, 20 * EPS, 0);
+    TEST_CHECK(v[3] == s->v_free[3] && v[4] == s->v_free[4]);
+    TEST_CHECK(stats.islands == 1);
+}
