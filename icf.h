@@ -4500,26 +4500,36 @@ ICF_API icf_contact icf_default_contact(void)
     return c;
 }
 
-/* The axes t1, t2, n of a contact; 0 if it gives none. A tangent that is not given is the one of
-   Duff et al., Building an orthonormal basis, revisited, which is x for the normal z. */
+/* A unit vector across the unit vector n: Duff et al., Building an orthonormal basis, revisited. It is
+   x for the normal z. */
+static icf_vec3 icfi_any_tangent(icf_vec3 n)
+{
+    icf_real side = n.z < 0 ? -ICF_R(1.0) : ICF_R(1.0), a = -1 / (side + n.z);
+    return icf_vec3_make(1 + side * n.x * n.x * a, side * n.x * n.y * a, -side * n.x);
+}
+
+/* Makes a vector that should be of length 1 so; 0 if it is not nearly. */
+static int icfi_make_unit(icf_vec3* a)
+{
+    icf_real square = icf_vec3_dot(*a, *a);
+    if (square != 1) *a = icf_vec3_normalize(*a);
+    return square > ICF_R(0.98) && square < ICF_R(1.02);
+}
+
+/* The axes t1, t2, n of a contact; 0 if its vectors are not of length 1, or parallel. */
 static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
 {
     icf_vec3 n = c->normal, t = c->tangent;
-    icf_real square = icf_vec3_dot(n, n), side, a, along;
-    if (!(square > ICF_R(0.98) && square < ICF_R(1.02))) return 0;
-    if (square != 1) n = icf_vec3_normalize(n);
+    icf_real along;
+    if (!icfi_make_unit(&n)) return 0;
     if (t.x == 0 && t.y == 0 && t.z == 0) {
-        side = n.z < 0 ? -ICF_R(1.0) : ICF_R(1.0);
-        a = -1 / (side + n.z);
-        t = icf_vec3_make(1 + side * n.x * n.x * a, side * n.x * n.y * a, -side * n.x);
+        t = icfi_any_tangent(n);
     } else {
-        square = icf_vec3_dot(t, t);
-        if (!(square > ICF_R(0.98) && square < ICF_R(1.02))) return 0;
+        if (!icfi_make_unit(&t)) return 0;
         along = icf_vec3_dot(t, n);
-        if (along != 0) t = icf_vec3_add_scaled(t, -along, n);
-        square = icf_vec3_dot(t, t);
-        if (!(square > ICF_R(0.01))) return 0; /* along the normal */
-        if (square != 1) t = icf_vec3_normalize(t);
+        if (along * along > ICF_R(0.99)) return 0;
+        t = icf_vec3_add_scaled(t, -along, n);
+        t = icf_vec3_scale(1 / icf_vec3_length(t), t);
     }
     axes[0] = t;
     axes[1] = icf_vec3_cross(n, t);
@@ -5303,7 +5313,7 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a)
 }
 
 /* Links, couplings and what hangs on them; and where their numbers begin */
-static icf_result icfi_check_links(icfi_solve* s)
+static ICFI_NOINLINE icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k, e;
@@ -5377,7 +5387,7 @@ static icf_result icfi_check_links(icfi_solve* s)
 }
 
 /* The step, masses and velocities */
-static icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
+static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
 {
     const icf_problem* p = s->p;
     int32_t i;
@@ -5648,7 +5658,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
 }
 
 /* All potentials become terms, with the velocities of the step's start: v_last, or v. */
-static icf_result icfi_make_terms(icfi_solve* s)
+static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     const icf_real* last = p->v_last ? p->v_last : s->v;
@@ -6160,8 +6170,8 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
    not even halved. `fall` is the square of the step in the norm of H. */
 static int icfi_at_floor(const icfi_island* island, icf_real fall, int32_t stale)
 {
-    icf_real unit = ICFI_EPSILON * island->scale;
-    return fall <= 16 * unit * unit || (stale >= 4 && fall <= unit * island->scale);
+    icf_real unit = ICFI_EPSILON * island->scale, few = 1000 * unit;
+    return fall <= 16 * unit * unit || (stale >= 4 && fall <= few * few);
 }
 
 /* Minimises one island from s->v. */
@@ -6313,7 +6323,7 @@ static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island
     return first;
 }
 
-static icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
+static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
 {
     icf_stats* stats = s->stats;
     icf_iteration done;

@@ -28,7 +28,7 @@ static void fill_chain(icf_sparse* s, int32_t n, icf_real own)
    square is infinite. */
 static void test_iterative_at_any_scale(void)
 {
-    const icf_real scales[] = {ICFI_REAL_MIN, ICFI_REAL_MIN * 1000, 1, ICFI_REAL_MAX / 1000};
+    const icf_real scales[] = {ICFI_REAL_MIN, ICFI_REAL_MIN * 1000, 1, ICF_REAL_MAX / 1000};
     int32_t sizes[4] = {1, 1, 1, 1}, pairs[6] = {0, 1, 1, 2, 2, 3}, k, i;
     icf_sparse s;
     TEST_ASSERT(icf_sparse_create(&s, ICF_SPARSE_ITERATIVE, 4, sizes, 3, pairs) == ICF_RESULT_OK);

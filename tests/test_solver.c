@@ -2772,3 +2772,605 @@ static void test_coupled_untouched(void)
     TEST_CHECK(v[3] == s->v_free[3] && v[4] == s->v_free[4]);
     TEST_CHECK(stats.islands == 1);
 }
+
+// ------------------------------------------------------------------------------------------------
+// Memory
+
+/* bodies in a ring, each in contact with the next and a floor: one island whose factor takes more than its
+   blocks */
+static void ring_scene(scene* s, int32_t bodies)
+{
+    int32_t i, k;
+    scene_begin(s, 0.01);
+    for (i = 0; i < bodies; i++) {
+        double mass[64];
+        random_mass(6, 1, mass);
+        scene_clique(s, 6, mass);
+    }
+    for (i = 0; i < 2 * bodies; i++) {
+        double block[36];
+        int32_t rows = 3 + 3 * (i % 2), l = scene_link(s, rows);
+        for (k = 0; k < 6 * rows; k++) block[k] = random_between(-1, 1);
+        scene_block(s, i / 2, block);
+        if (i % 2) {
+            for (k = 0; k < 6 * rows; k++) block[k] = random_between(-1, 1);
+            scene_block(s, (i / 2 * 7 + 1) % bodies == i / 2 ? (i / 2 + 1) % bodies
+                                                             : (i / 2 * 7 + 1) % bodies,
+                        block);
+        }
+        random_contact(scene_contact(s, l), WITH_LAGGED | WITH_SIMILAR | WITH_SAP, rows);
+    }
+    for (i = 0; i < s->unknowns; i++) {
+        s->v_last[i] = R(random_between(-1, 1));
+        s->v_free[i] = s->v_last[i] + R(random_between(-0.1, 0.1));
+    }
+}
+
+/* With stats.bytes of workspace every island is factored; with less some are not, and the answer is the same
+   to rounding; with less than what the least takes, the call says so. */
+static void test_workspace_sizes(void)
+{
+    int trial;
+    for (trial = 0; trial < 4; trial++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        wide x[MOST_UNKNOWNS];
+        icf_stats stats, again;
+        icf_options o = exact();
+        size_t full, least, bytes;
+        double off;
+        int seen_iterative = 0, seen_both = 0, k;
+        random_seed(SEED + (uint32_t)trial);
+        ring_scene(s, 18);
+        if (trial % 2) {
+            /* an island more, small */
+            random_scene(&second_scene, WITH_LAGGED, 2, 2);
+            scene_append(s, &second_scene);
+        }
+        full = icf_workspace_bytes(&s->p, ICF_SPARSE_FULL);
+        least = icf_workspace_bytes(&s->p, ICF_SPARSE_ITERATIVE);
+        TEST_CHECK(0 < least && least < full);
+        memcpy(v, s->v_last, sizeof v);
+        solve_exactly(s, v, &stats);
+        TEST_CHECK(stats.iterative == 0 && stats.factorizations > 0);
+        TEST_CHECK(stats.bytes > 0 && stats.bytes <= full);
+        opinion_make(s);
+        widen(s->unknowns, v, x);
+        check_answer(s, v, "full");
+
+        memcpy(other, s->v_last, sizeof v);
+        TEST_CHECK(solve_in(s, stats.bytes, &o, other, &again) == ICF_RESULT_OK);
+        TEST_CHECK(again.iterative == 0 && again.bytes == stats.bytes);
+        TEST_CHECK(again.iterations == stats.iterations);
+        TEST_CHECK(!memcmp(v, other, (size_t)s->unknowns * sizeof *v));
+
+        memcpy(other, s->v_last, sizeof v);
+        TEST_CHECK(solve_in(s, least, &o, other, &again) == ICF_RESULT_OK);
+        TEST_CHECK(again.bytes == stats.bytes);
+        TEST_CHECK_(least >= stats.bytes || again.iterative > 0, "%d iterative in %lu of %lu bytes",
+                    (int)again.iterative, (unsigned long)least, (unsigned long)stats.bytes);
+        off = relative_distance(s, other, x);
+        TEST_CHECK_(off <= 1000 * EPS, "in the least memory: %g off; seed %u", off, (unsigned)SEED);
+
+        for (k = 1; k < 16; k++) {
+            bytes = least + (stats.bytes - least) / 16 * (size_t)k / 8 * 8;
+            if (bytes >= stats.bytes) break;
+            memcpy(other, s->v_last, sizeof v);
+            TEST_CHECK(solve_in(s, bytes, &o, other, &again) == ICF_RESULT_OK);
+            off = relative_distance(s, other, x);
+            TEST_CHECK_(off <= 1000 * EPS, "in %lu bytes: %g off; seed %u", (unsigned long)bytes,
+                        off, (unsigned)SEED);
+            seen_iterative |= again.iterative > 0;
+            seen_both |= again.iterative > 0 && again.island_factorizations > 0;
+        }
+        TEST_CHECK(seen_iterative || least >= stats.bytes);
+        if (trial % 2) TEST_CHECK(seen_both);
+
+        /* a byte less than stats.bytes is less than it takes */
+        memcpy(other, s->v_last, sizeof v);
+        TEST_CHECK(solve_in(s, stats.bytes - 1, &o, other, &again) == ICF_RESULT_OK);
+        TEST_CHECK(again.iterative > 0);
+
+        /* wanted so */
+        o.iterative = 1;
+        memcpy(other, s->v_last, sizeof v);
+        TEST_CHECK(solve_in(s, full, &o, other, &again) == ICF_RESULT_OK);
+        TEST_CHECK(again.iterative == again.islands && again.factorizations == 0);
+        TEST_CHECK(relative_distance(s, other, x) <= 1000 * EPS);
+        o.iterative = 0;
+
+        /* too small: said, and nothing is changed */
+        for (bytes = 0; bytes < least; bytes += 1 + least / 37) {
+            icf_result result;
+            memcpy(other, s->v_last, sizeof v);
+            result = solve_in(s, bytes, &o, other, &again);
+            TEST_CHECK(result == ICF_RESULT_TOO_SMALL || result == ICF_RESULT_OK);
+            if (result == ICF_RESULT_TOO_SMALL) {
+                TEST_CHECK(!memcmp(other, s->v_last, sizeof v));
+                TEST_CHECK_(again.bytes == stats.bytes || again.bytes == 0 || again.bytes > bytes,
+                            "%lu bytes wanted, not %lu", (unsigned long)again.bytes,
+                            (unsigned long)stats.bytes);
+            } else {
+                TEST_CHECK(bytes > 0);
+            }
+        }
+        memcpy(other, s->v_last, sizeof v);
+        TEST_CHECK(solve_in(s, 0, &o, other, &again) == ICF_RESULT_TOO_SMALL);
+    }
+}
+
+static void test_workspace_calls(void)
+{
+    scene* s = &first_scene;
+    double memory[64];
+    icf_workspace w;
+    icf_contact_result r;
+    icf_row_result q;
+    icf_real v[3] = {0, 0, 0}, numbers[9];
+    scene_point_on_floor(s, 0.01, 1);
+    memset(&w, 0, sizeof w);
+    TEST_CHECK(icf_get_contact(&w, 0, &r) == ICF_RESULT_BAD_STATE);
+    TEST_CHECK(icf_get_row(&w, 0, &q) == ICF_RESULT_BAD_STATE);
+    TEST_CHECK(icf_get_contact(NULL, 0, &r) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_get_row(NULL, 0, &q) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_workspace_init(NULL, memory, sizeof memory) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_workspace_init(&w, NULL, 100) == ICF_RESULT_BAD_ARGUMENT);
+    if (sizeof(void*) == 8) {
+        TEST_CHECK(icf_workspace_init(&w, (char*)memory + 4, 100) == ICF_RESULT_MISALIGNED);
+    }
+    TEST_CHECK(icf_workspace_bytes(NULL, ICF_SPARSE_FULL) == 0);
+    /* a zeroed one has no memory */
+    memset(&w, 0, sizeof w);
+    TEST_CHECK(icf_solve(&s->p, NULL, &w, v, NULL) == ICF_RESULT_TOO_SMALL);
+    solve_exactly(s, v, NULL);
+    TEST_CHECK(icf_get_contact(&workspace, 0, &r) == ICF_RESULT_OK);
+    TEST_CHECK(icf_get_contact(&workspace, 1, &r) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_get_contact(&workspace, -1, &r) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_get_contact(&workspace, 0, NULL) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_get_row(&workspace, 0, &q) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_jacobian(&s->p, 1, 0, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_jacobian(&s->p, 0, 1, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_jacobian(&s->p, -1, 0, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_jacobian(&s->p, 0, 0, NULL) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_jacobian(NULL, 0, 0, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_delassus(&s->p, 0, 1, &workspace, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_delassus(&s->p, -1, 0, &workspace, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_delassus(&s->p, 0, 0, NULL, numbers) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_delassus(&s->p, 0, 0, &workspace, NULL) == ICF_RESULT_BAD_ARGUMENT);
+    memset(&w, 0, sizeof w);
+    TEST_CHECK(icf_workspace_init(&w, memory, 8) == ICF_RESULT_OK);
+    TEST_CHECK(icf_contact_delassus(&s->p, 0, 0, &w, numbers) == ICF_RESULT_TOO_SMALL);
+}
+
+#ifndef ICF_NO_MALLOC
+/* _reserve allocates when it must and not otherwise; a solve in it never does. */
+static void test_reserve(void)
+{
+    scene *s = &first_scene, *t = &second_scene;
+    icf_workspace w;
+    icf_real v[MOST_UNKNOWNS];
+    int before;
+    random_seed(SEED);
+    random_scene(s, WITH_LAGGED | WITH_ROWS, 3, 3);
+    ring_scene(t, 10);
+    memset(&w, 0, sizeof w);
+    before = allocations;
+    TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK);
+    TEST_CHECK(allocations > before);
+    before = allocations;
+    memcpy(v, s->v_last, sizeof v);
+    TEST_CHECK(icf_solve(&s->p, NULL, &w, v, NULL) == ICF_RESULT_OK);
+    TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK);
+    TEST_CHECK(allocations == before);
+    TEST_CHECK(icf_workspace_reserve(&w, &t->p) == ICF_RESULT_OK);
+    TEST_CHECK(allocations > before);
+    before = allocations;
+    memcpy(v, t->v_last, sizeof v);
+    TEST_CHECK(icf_solve(&t->p, NULL, &w, v, NULL) == ICF_RESULT_OK);
+    TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK); /* smaller: as it is */
+    TEST_CHECK(allocations == before);
+    icf_workspace_destroy(&w);
+    icf_workspace_destroy(&w); /* twice is once */
+    TEST_CHECK(icf_workspace_reserve(NULL, &s->p) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_workspace_reserve(&w, NULL) == ICF_RESULT_BAD_ARGUMENT);
+    icf_workspace_destroy(&w);
+    icf_workspace_destroy(NULL);
+
+    /* memory of the caller's is not freed, and what is needed is not taken from elsewhere */
+    {
+        double memory[8];
+        TEST_CHECK(icf_workspace_init(&w, memory, sizeof memory) == ICF_RESULT_OK);
+        before = allocations;
+        TEST_CHECK(icf_workspace_reserve(&w, &t->p) != ICF_RESULT_OK);
+        TEST_CHECK(allocations == before);
+        icf_workspace_destroy(&w);
+    }
+}
+#endif
+
+// ------------------------------------------------------------------------------------------------
+// The way to the answer
+
+/* cost of v, as the library counts it: a solve that may not iterate */
+static double cost_at(const scene* s, const icf_real* at, double* certificate)
+{
+    icf_real v[MOST_UNKNOWNS];
+    icf_options o = icf_default_options();
+    icf_stats stats;
+    icf_result result;
+    memcpy(v, at, (size_t)s->unknowns * sizeof *v);
+    o.tolerance = R(4 * EPS);
+    o.iterations = 0;
+    result = solve(s, &o, v, &stats);
+    TEST_CHECK(result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED);
+    TEST_CHECK(!memcmp(v, at, (size_t)s->unknowns * sizeof *v));
+    TEST_CHECK(stats.iterations == 0);
+    if (certificate) *certificate = (double)stats.certificate;
+    return (double)stats.cost;
+}
+
+/* The cost never rises, whatever the start, and the history says what the stats say in the end. */
+static void test_cost_falls(void)
+{
+    static icf_iteration history[1001];
+    int family, trial, recorded = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < 10; trial++) {
+            scene* s = &first_scene;
+            icf_real v[MOST_UNKNOWNS];
+            icf_options o = exact();
+            icf_stats stats;
+            int32_t i;
+            random_seed(SEED + (uint32_t)(10 * family + trial));
+            random_scene(s, families[family].features, 4, 7);
+            random_start(s, trial % 2 ? 1 : 50, v);
+            o.history = history;
+            o.history_capacity = 1001;
+            TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+            TEST_CHECK_(stats.history == stats.iterations + 1, "%d entries of %d iterations",
+                        (int)stats.history, (int)stats.iterations);
+            for (i = 1; i < stats.history; i++) {
+                double before = (double)history[i - 1].cost, after = (double)history[i].cost;
+                /* the sum of terms of both signs, and of islands that are done */
+                TEST_CHECK_(after <= before + 100 * EPS * (magnitude(before) + (double)history[0].cost),
+                            "%s %d: from %.17g to %.17g at iteration %d; seed %u",
+                            families[family].name, trial, before, after, (int)i, (unsigned)SEED);
+            }
+            i = stats.history - 1;
+            CHECK_NEAR(history[i].cost, stats.cost, 100 * EPS, 0);
+            CHECK_NEAR(history[i].gradient, stats.gradient, 100 * EPS, 0);
+            CHECK_NEAR(history[i].momentum_error, stats.momentum_error, 100 * EPS, 0);
+            recorded += stats.history;
+
+            /* a short history takes the first ones and is not overrun */
+            if (stats.iterations >= 3) {
+                icf_iteration few[4];
+                memset(few, UNTOUCHED, sizeof few);
+                o.history = few;
+                o.history_capacity = 2;
+                random_seed(SEED + (uint32_t)(10 * family + trial));
+                random_scene(s, families[family].features, 4, 7);
+                random_start(s, trial % 2 ? 1 : 50, v);
+                TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+                TEST_CHECK(stats.history == 2);
+                TEST_CHECK(!memcmp(few, history, 2 * sizeof *few));
+                for (i = 0; i < (int32_t)sizeof few[2]; i++) {
+                    TEST_CHECK(((unsigned char*)&few[2])[i] == UNTOUCHED);
+                }
+            }
+        }
+    }
+    TEST_CHECK_(recorded > 300, "%d iterations", recorded);
+}
+
+typedef struct patience {
+    int asked, most;
+} patience;
+
+static int out_of_patience(void* user)
+{
+    patience* p = (patience*)user;
+    return ++p->asked > p->most;
+}
+
+/* Budgets of few iterations give what so many iterations reach, better than the start, and say so. */
+static void test_budgets(void)
+{
+    int family, trial, short_of = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < 6; trial++) {
+            scene* s = &first_scene;
+            icf_real start[MOST_UNKNOWNS], v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+            icf_stats full, stats;
+            double cost, optimum;
+            int budget, kind;
+            random_seed(SEED + (uint32_t)(10 * family + trial));
+            random_scene(s, families[family].features, 5, 8);
+            random_start(s, families[family].features & WITH_BARRIERS ? 0 : 3, start);
+            memcpy(best, start, sizeof best);
+            solve_exactly(s, best, &full);
+            optimum = (double)full.cost;
+            for (kind = 0; kind < 3; kind++) {
+                cost = cost_at(s, start, NULL);
+                for (budget = 1; budget <= 3; budget++) {
+                    icf_options o = exact();
+                    icf_result result;
+                    patience p;
+                    double slack;
+                    p.asked = 0;
+                    p.most = budget;
+                    if (kind == 0) o.iterations = budget;
+                    if (kind == 1) o.factorizations = budget;
+                    if (kind == 2) {
+                        o.should_stop = out_of_patience;
+                        o.user = &p;
+                    }
+                    memcpy(v, start, sizeof v);
+                    result = solve(s, &o, v, &stats);
+                    slack = 100 * EPS * (magnitude(cost) + magnitude(optimum));
+                    TEST_CHECK((double)stats.cost <= cost + slack);
+                    TEST_CHECK((double)stats.cost >= optimum - slack);
+                    CHECK_NEAR(cost_at(s, v, NULL), stats.cost, 1000 * EPS, 0);
+                    if (result == ICF_RESULT_NOT_CONVERGED) {
+                        short_of++;
+                        TEST_CHECK(stats.stop == (kind == 0   ? ICF_STOP_ITERATIONS
+                                                  : kind == 1 ? ICF_STOP_FACTORIZATIONS
+                                                              : ICF_STOP_CALLER));
+                        TEST_CHECK(kind != 0 || stats.iterations == budget);
+                        TEST_CHECK(kind != 1 || stats.factorizations == budget);
+                        if (full.islands == 1) TEST_CHECK((double)stats.cost < cost);
+                    } else {
+                        TEST_CHECK(result == ICF_RESULT_OK);
+                    }
+                    if (kind == 2) TEST_CHECK(p.asked >= 1);
+                    cost = (double)stats.cost;
+                }
+            }
+        }
+    }
+    TEST_CHECK_(short_of > 150, "%d budgets ended a solve", short_of);
+}
+
+/* Started at the answer, a solve needs nothing, and the velocity stays as it is. */
+static void test_warm_start(void)
+{
+    int family;
+    for (family = 0; family < FAMILIES; family++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS], before[MOST_UNKNOWNS];
+        icf_stats stats;
+        random_seed(SEED + (uint32_t)family);
+        random_scene(s, families[family].features, 4, 6);
+        memcpy(v, s->v_last, sizeof v);
+        solve_exactly(s, v, NULL);
+        memcpy(before, v, sizeof v);
+        TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
+        TEST_CHECK_(stats.stop == ICF_STOP_CONVERGED && stats.iterations == 0 &&
+                        stats.factorizations == 0,
+                    "%s: %d iterations", families[family].name, (int)stats.iterations);
+        TEST_CHECK(!memcmp(v, before, (size_t)s->unknowns * sizeof *v));
+        if (s->p.contacts) contact_result(0); /* and there are results */
+    }
+}
+
+/* The tolerance asked for is the one reached, and the error is that of SAP (26), computed here. */
+static void test_tolerance(void)
+{
+    int family, k, trial;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < 4; trial++) {
+            for (k = 0; k < 4; k++) {
+                static const double tolerances[] = {1e-1, 1e-2, 1e-3, 1e-6};
+                scene* s = &first_scene;
+                icf_real v[MOST_UNKNOWNS];
+                wide x[MOST_UNKNOWNS], gradient[MOST_UNKNOWNS], worst = 0;
+                icf_options o = icf_default_options();
+                icf_stats stats;
+                wide up = 0, momentum = 0, pushed = 0;
+                int32_t i;
+                random_seed(SEED + (uint32_t)(10 * family + trial));
+                random_scene(s, families[family].features, 1 + random_below(4), 8);
+                o.tolerance = R(tolerances[k]);
+                memcpy(v, s->v_last, sizeof v);
+                TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+                TEST_CHECK(stats.stop != ICF_STOP_CONVERGED ||
+                           (double)stats.momentum_error <= tolerances[k]);
+                TEST_CHECK(stats.stop != ICF_STOP_FLOOR || tolerances[k] < 1e4 * EPS);
+                if (stats.islands != 1) continue;
+                opinion_make(s);
+                widen(s->unknowns, v, x);
+                opinion_gradient(x, gradient);
+                for (i = 0; i < opinion.n; i++) {
+                    wide p = dot(opinion.n, opinion.a + i * opinion.n, x), d, q;
+                    q = p - gradient[i] - dot(opinion.n, opinion.a + i * opinion.n, opinion.v_free);
+                    d = 1 / opinion.a[i * opinion.n + i];
+                    up += d * gradient[i] * gradient[i];
+                    momentum += d * p * p;
+                    pushed += d * q * q;
+                    /* is it in the island? if not, it is at v* */
+                    worst += v[i] == s->v_free[i];
+                }
+                if (worst > 0) continue;
+                CHECK_NEAR(stats.gradient, sqrtl(up), 1e-6,
+                           100 * EPS * (double)(opinion_stiffness(x) * sqrtl(momentum)));
+                CHECK_NEAR(stats.momentum_error, sqrtl(up / (momentum > pushed ? momentum : pushed)),
+                           1e-6, 100 * EPS * (double)opinion_stiffness(x));
+            }
+        }
+    }
+}
+
+/* The certificate is above what the cost can still fall by, and not far above what theory gives. */
+static void test_certificate(void)
+{
+    int family, trial, k;
+    for (family = 0; family < FAMILIES - 1; family++) {
+        for (trial = 0; trial < 6; trial++) {
+            scene* s = &first_scene;
+            icf_real v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+            icf_options o = icf_default_options();
+            icf_stats full, stats;
+            random_seed(SEED + (uint32_t)(10 * family + trial));
+            random_scene(s, families[family].features, 4, 6);
+            memcpy(best, s->v_last, sizeof v);
+            solve_exactly(s, best, &full);
+            for (k = 1; k < 4; k++) {
+                wide x[MOST_UNKNOWNS];
+                double expected, slack;
+                memcpy(v, s->v_last, sizeof v);
+                o.iterations = k;
+                o.tolerance = R(4 * EPS);
+                solve(s, &o, v, &stats);
+                slack = 200 * EPS * (magnitude((double)stats.cost) + magnitude((double)full.cost));
+                TEST_CHECK_((double)stats.certificate >=
+                                (double)stats.cost - (double)full.cost - slack,
+                            "%s: certificate %g, and %g above; seed %u", families[family].name,
+                            (double)stats.certificate, (double)(stats.cost - full.cost),
+                            (unsigned)SEED);
+                /* 1/2 grad' A^-1 grad */
+                opinion_make(s);
+                widen(s->unknowns, v, x);
+                expected = (double)opinion_distance(x);
+                expected = expected * expected / 2;
+                {
+                    double rounding = 10 * EPS * (double)(norm_a(x) + norm_a(opinion.v_free)) *
+                                      (4 + (double)opinion_stiffness(x));
+                    CHECK_NEAR(sqrt((double)stats.certificate), sqrt(expected), 1e-4, rounding);
+                }
+            }
+
+            /* asked for as the stop */
+            o = icf_default_options();
+            o.tolerance = 0;
+            o.energy = R(1e-3);
+            memcpy(v, s->v_last, sizeof v);
+            TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+            TEST_CHECK((double)stats.certificate <= 1e-3 || stats.stop == ICF_STOP_FLOOR);
+            TEST_CHECK((double)stats.cost - (double)full.cost <=
+                       1e-3 + 200 * EPS * magnitude((double)full.cost));
+            TEST_CHECK(stats.iterations <= full.iterations);
+        }
+    }
+}
+
+/* Where A has blocks off its diagonal: from the caller's bound, which is used, or from Gershgorin's, or none. */
+static void test_certificate_of_meshes(void)
+{
+    int trial, known = 0;
+    for (trial = 0; trial < 20; trial++) {
+        scene* s = &first_scene;
+        static icf_real bound[MOST_MASS];
+        icf_real v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+        icf_options o = exact();
+        icf_stats full, stats, with;
+        wide x[MOST_UNKNOWNS], gradient[MOST_UNKNOWNS], sum = 0;
+        int32_t i;
+        double gap, slack;
+        random_seed(SEED + (uint32_t)trial);
+        random_scene(s, families[6].features, 3 + random_below(4), 5);
+        if (trial % 2) {
+            /* inertia so large that the rows are dominated by their diagonals */
+            for (i = 0; i < s->masses; i++) {
+                if (i % 9 % 4 == 0) s->mass[i] += 40;
+            }
+        }
+        memcpy(best, s->v_last, sizeof v);
+        solve_exactly(s, best, &full);
+        o.iterations = 1;
+        memcpy(v, s->v_last, sizeof v);
+        solve(s, &o, v, &stats);
+        gap = (double)stats.cost - (double)full.cost;
+        slack = 200 * EPS * (magnitude((double)stats.cost) + magnitude((double)full.cost));
+        TEST_CHECK((double)stats.certificate >= gap - slack);
+        if (stats.certificate < ICF_REAL_MAX) known++;
+        if (trial % 2) TEST_CHECK(stats.certificate < ICF_REAL_MAX);
+
+        /* 0.2 I: the masses are at least 0.3, and springs only add to them */
+        memset(bound, 0, sizeof bound);
+        for (i = 0; i < s->masses; i++) {
+            if (i % 9 % 4 == 0) bound[i] = R(0.2);
+        }
+        s->p.mass_bound = bound;
+        memcpy(v, s->v_last, sizeof v);
+        solve(s, &o, v, &with);
+        TEST_CHECK((double)with.certificate >= gap - slack);
+        opinion_make(s);
+        widen(s->unknowns, v, x);
+        opinion_gradient(x, gradient);
+        for (i = 0; i < opinion.n; i++) sum += gradient[i] * gradient[i] / 0.4L;
+        CHECK_NEAR(sqrt((double)with.certificate), sqrtl(sum), 1e-3,
+                   100 * EPS * (4 + (double)opinion_stiffness(x)) * (double)norm_a(x));
+    }
+    TEST_CHECK(known >= 10);
+}
+
+/* Units do not matter: a problem scaled by powers of four takes the same iterations to the same bits. */
+static void test_scale(void)
+{
+    int family, trial, which;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < 4; trial++) {
+            scene *s = &first_scene, *t = &second_scene;
+            icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+            icf_stats stats, again;
+            icf_options o = icf_default_options();
+            random_seed(SEED + (uint32_t)(10 * family + trial));
+            random_scene(s, families[family].features, 4, 6);
+            memcpy(v, s->v_last, sizeof v);
+            o.tolerance = R(1e-4);
+            TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+            for (which = 0; which < 4; which++) {
+                /* energies of e, velocities of u: A in e / u^2 */
+                static const double powers[4][2] = {
+                    {65536, 1}, {1.0 / 65536, 1}, {1, 256}, {1.0 / 64, 1.0 / 16}};
+                const icf_real m = R(powers[which][0]), u = R(powers[which][1]);
+                int32_t i;
+                scene_copy(t, s);
+                for (i = 0; i < s->masses; i++) t->mass[i] *= m;
+                for (i = 0; i < 9 * s->p.couplings; i++) t->couplings[i] *= m;
+                for (i = 0; i < s->biases; i++) t->bias[i] *= u;
+                for (i = 0; i < s->unknowns; i++) {
+                    t->v_free[i] *= u;
+                    t->v_last[i] *= u;
+                }
+                for (i = 0; i < s->p.contacts; i++) {
+                    icf_contact* c = &t->contact[i];
+                    c->distance *= u;
+                    c->range *= u;
+                    c->dissipation /= u;
+                    c->slip_tolerance *= u;
+                    c->force *= m * u;
+                    c->stiffness *= m;
+                    c->surface_velocity = icf_vec3_scale(u, c->surface_velocity);
+                    if (c->law == ICF_LAW_HERTZ) c->stiffness /= ICF_SQRT(u);
+                    if (c->law == ICF_LAW_LOG_BARRIER) c->stiffness *= u * u;
+                }
+                for (i = 0; i < s->p.rows; i++) {
+                    icf_row* r = &t->row[i];
+                    r->distance *= u;
+                    r->stiffness *= m;
+                    r->damping *= m;
+                    r->error *= u;
+                    r->target *= u;
+                    r->feedforward *= m * u;
+                    if (r->effort >= 0) r->effort *= m * u;
+                    r->slip_tolerance *= u;
+                    r->weight *= m;
+                }
+                memcpy(other, t->v_last, sizeof other);
+                TEST_CHECK(solve(t, &o, other, &again) == ICF_RESULT_OK);
+                TEST_CHECK_(again.iterations == stats.iterations &&
+                                again.factorizations == stats.factorizations &&
+                                again.trials == stats.trials,
+                            "%s %d: %d iterations, %d if masses are %g and velocities %g times as "
+                            "large; seed %u",
+                            families[family].name, trial, (int)stats.iterations,
+                            (int)again.iterations, (double)m, (double)u, (unsigned)SEED);
+                for (i = 0; i < s->unknowns; i++) other[i] /= u;
+                TEST_CHECK_(!memcmp(v, other, (size_t)s->unknowns * sizeof *v),
+                            "%s %d: other bits at scale %d; seed %u", families[family].name, trial,
+                            which, (unsigned)SEED);
+            }
+        }
+    }
+}
