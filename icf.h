@@ -1,8 +1,9 @@
 /* icf.h - 0.1.0 - irrotational contact fields: contact that is solved, not fudged
 
-   One C99 file, no dependency beyond libc. It will grow into a whole library of rigid contact; what
-   is in it today is its ground floor, small math and the linear solver that contact needs, and this
-   manual describes that and nothing else.
+   One C99 file, no dependency beyond libc. Hand it a mass matrix, the velocities that bodies would
+   have without contact, and the contacts; it answers with the velocities and impulses that solve the
+   problem, to the tolerance asked, every time, and says how near they are. Bodies, joints and time
+   stepping will come on top; this manual describes what is in it today and nothing else.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of this file.
 
    DO THIS
@@ -22,19 +23,37 @@
 
        int main(void)
        {
-           // four blocks of three unknowns in a row: 10 I on the diagonal, -I between neighbours
-           int32_t sizes[4] = {3, 3, 3, 3}, pairs[6] = {0, 1, 1, 2, 2, 3}, i;
-           icf_real own[9] = {10, 0, 0, 0, 10, 0, 0, 0, 10}, coupling[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
-           icf_real x[12] = {1}; // the right-hand side, and then the solution
-           icf_sparse s = {0};
+           // a puck of 2 kg slides on a table: one clique of three velocities, read by one link
+           int32_t size = 3, rows = 3, start[2] = {0, 1}, clique = 0, i, k;
+           icf_real mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+           icf_real p[3] = {0, 0, 0}, v[3] = {1, 0, 0}, v_free[3];
+           icf_contact contact = icf_default_contact(); // 1e6 N/m, friction 0.5, normal z
+           icf_problem problem = icf_default_problem();
+           icf_workspace workspace = {0};
 
-           icf_sparse_create(&s, ICF_SPARSE_FULL, 4, sizes, 3, pairs);
-           icf_sparse_begin(&s);
-           for (i = 0; i < 4; i++) icf_sparse_add_diagonal(&s, i, own, 3);
-           for (i = 0; i < 3; i++) icf_sparse_add_edge(&s, i, coupling, 3);
-           if (icf_sparse_factor(&s, NULL) == ICF_RESULT_OK) icf_sparse_solve(&s, x, 1, 12);
-           printf("%.6f %.6f %.6f %.6f\n", x[0], x[3], x[6], x[9]);
-           icf_sparse_destroy(&s);
+           problem.dt = (icf_real)0.001;
+           problem.cliques = 1;
+           problem.clique_sizes = &size;
+           problem.mass = mass;
+           problem.v_free = v_free;
+           problem.links = 1;
+           problem.link_rows = &rows;
+           problem.link_start = start;
+           problem.block_clique = &clique;
+           problem.blocks = same;
+           problem.contacts = 1;
+           problem.contact = &contact;
+           icf_workspace_reserve(&workspace, &problem);
+
+           for (i = 0; i < 500; i++) {
+               for (k = 0; k < 3; k++) v_free[k] = v[k];
+               v_free[2] -= problem.dt * (icf_real)9.81; // what gravity alone would do
+               contact.distance = p[2];
+               if (icf_solve(&problem, NULL, &workspace, v, NULL) != ICF_RESULT_OK) return 1;
+               for (k = 0; k < 3; k++) p[k] += problem.dt * v[k];
+           }
+           printf("it slid %.3f m, and sinks in by %.1f um\n", p[0], -1e6 * p[2]);
+           icf_workspace_destroy(&workspace);
            return 0;
        }
 
@@ -57,12 +76,13 @@
          >>dense                                layer 4: dense Cholesky
          >>sparse                               layer 5: block-sparse Cholesky
          >>potentials                           layer 6: what a contact costs
-         >>solver                               layer 7: the convex solver
+         >>problem                              layer 7: the convex solver: what it is given
+         >>solver                               and how it solves that
          >>sensitivities                        layer 8: derivatives of the answer
          >>world                                layer 9: bodies, joints, time
        >>licence
 
-   Sections from >>potentials to >>world hold their place in this version and are empty.
+   The sections >>sensitivities and >>world hold their place in this version and are empty.
 
    OPTIONS
 
@@ -78,6 +98,7 @@
        ICF_API               everywhere      what stands before each declaration, for DLLs and the like;
                                              default: extern
        ICF_ASSERT(x)         implementation  checks of the caller's and our own mistakes; default: nothing
+       ICF_VALIDATE          implementation  icf_solve asks icf_law_check about the caller's own laws
        ICF_SQRT(x)           everywhere      square root and absolute value of an icf_real; default: the
        ICF_FABS(x)                           compiler's builtin or math.h. Define both or none
        ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
@@ -95,8 +116,42 @@
    DOES NOT
 
    print, abort, keep global state, start threads, read clocks or files, or allocate unless you call a
-   function whose name ends in _create. It has no graphics and no collision detection; the second file,
-   icf_geometry.h, is where the latter will live.
+   function whose name ends in _create or _reserve. It has no graphics and no collision detection; the
+   second file, icf_geometry.h, is where the latter will live.
+
+   STEP BY STEP: CONTACT
+
+   Three nouns. A clique owns velocities: a free body six, a robot one a joint, a point of a mesh three; the
+   mass matrix A has a block for each. A link reads a velocity u = sum K v + bias of one to six rows out
+   of one or more cliques. A potential puts a price on u: a contact (icf_contact) on the three rows of a
+   velocity, or on the six of velocity and angular velocity at a point; a limit, motor, dry friction or
+   equation (icf_row) on one row. What is found is the one v that minimises
+
+       1/2 (v - v*)' A (v - v*) + sum of the prices
+
+   whose slope is the balance of momentum, A (v - v*) = sum of K' impulses.
+
+       icf_problem p = icf_default_problem();   // fill in dt, cliques, links, contacts, rows: plain arrays
+       icf_workspace w = {0};
+       icf_workspace_reserve(&w, &p);           // or icf_workspace_init, with memory of your own
+       icf_solve(&p, NULL, &w, v, &stats);      // v: the velocities before, and then after, the step
+       icf_get_contact(&w, i, &result);         // impulse, force, slip, mode, energy lost
+       icf_workspace_destroy(&w);
+
+   A pair of bodies that touch in many points is one link of six rows: K of the one body minus K of the
+   other, both for the velocity at one point of reference, and `point` of each contact from there. If you have
+   the Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and leave `point`,
+   `normal` and `tangent` as they are by default.
+
+   stats.momentum_error is what is left of the balance of momentum, relative to momenta and impulses;
+   the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
+   above the minimum the cost still is. When rounding does not let the error fall to the tolerance, the
+   answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success.
+
+   Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
+   kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce: the coefficient of
+   restitution at an impact speed v is near 1 - 2/3 dissipation v while that is near 1. slip_tolerance:
+   the speed at which something that sticks creeps.
 
    STEP BY STEP: A DENSE SYSTEM
 
@@ -140,13 +195,19 @@
    through to the solution. Conjugate gradients answer ICF_RESULT_NOT_FINITE.
 
    Errors. Whatever can fail returns an icf_result; 0 is success and errors are negative. A call that
-   refuses its arguments leaves everything as it was. icf_result_string gives the name of a result.
+   refuses its arguments leaves everything as it was; icf_solve says in stats->part and stats->which what
+   it refused. Structs that hold many numbers come from their icf_default_ function, and one that does not is
+   refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
 
    Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
    fused multiply-adds is switched off inside the implementation, and only there, so that no compiler flag
    changes a bit but -ffast-math, clang's -ffp-contract=fast, and those that choose x87 arithmetic (32-bit
    x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
    inlined into them: for equal bits there too, compile them with -ffp-contract=off.
+
+   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve takes;
+   with that it uses conjugate gradients for islands of more than one clique. stats.bytes says how much
+   would let it factor all. icf_workspace_reserve finds that out beforehand.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
@@ -1969,6 +2030,27 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
         }
     }
     return -1;
+}
+
+/* to += X' Y, m x n with columns ld apart, of X (rows x m) and Y (rows x n) by rows; rows <= 6 */
+ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
+                                             const icf_real* y, icf_real* to, int32_t ld)
+{
+    int32_t i, j, k;
+    for (j = 0; j < n; j++, to += ld) {
+        icf_real f[6];
+        for (k = 0; k < rows; k++) f[k] = -y[k * n + j];
+        for (i = 0; i + ICFI_LANES <= m; i += ICFI_LANES) {
+            ICFI_V sum = ICFI_LOAD(to + i);
+            for (k = 0; k < rows; k++) sum = ICFI_MULSUB(sum, ICFI_LOAD(x + k * m + i), f[k]);
+            ICFI_STORE(to + i, sum);
+        }
+        for (; i < m; i++) {
+            icf_real sum = to[i];
+            for (k = 0; k < rows; k++) sum -= x[k * m + i] * f[k];
+            to[i] = sum;
+        }
+    }
 }
 
 /* L y = b on the first `cols` entries of w, y stored over them as y_j / d_j; the rows below are
@@ -4343,44 +4425,43 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     return 1;
 }
 
-/* Central differences with an error of h^4, at several velocities and steps; of the steps, which
-   go from where rounding hurts to where curvature does, the best one counts. */
+/* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
+   n between the least and the largest n', corners and all. An interval where the law is not finite,
+   beyond a barrier, is passed over, but for the one at v. */
 ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
                                  icf_real v)
 {
-    icf_real reach = icfi_max(ICF_FABS(v), dt > 0 ? ICF_FABS(distance) / dt : 0), out[3];
-    int i, k, j;
+    icf_real reach, width;
+    int i, j, k;
     if (!law || !(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_finite(dt) || !icfi_finite(distance) || !icfi_finite(v)) {
         return ICF_RESULT_NOT_FINITE;
     }
-    if (reach == 0) reach = 1;
-    for (i = -3; i <= 3; i++) {
-        icf_real at = v + reach * (icf_real)i * ICF_R(0.37), at_best[2];
-        at_best[0] = at_best[1] = ICF_REAL_MAX;
-        law(user, dt, distance, at, out);
-        if (!icfi_all_finite(3, out) || !(out[1] >= 0) || !(out[2] <= 0)) return ICF_RESULT_BAD_LAW;
-        for (k = 0; k < 6; k++) {
-            static const icf_real steps[6] = {ICF_R(1e-1), ICF_R(1e-2), ICF_R(1e-3),
-                                              ICF_R(1e-4), ICF_R(1e-5), ICF_R(1e-6)};
-            icf_real h = reach * steps[k], f[4][3], error[2], scale[2];
-            for (j = 0; j < 4; j++) {
-                static const int offset[4] = {-2, -1, 1, 2};
-                law(user, dt, distance, at + h * (icf_real)offset[j], f[j]);
-                if (!icfi_all_finite(3, f[j])) return ICF_RESULT_BAD_LAW;
-            }
-            for (j = 0; j < 2; j++) {
-                icf_real slope = (8 * (f[2][j] - f[1][j]) - (f[3][j] - f[0][j])) / (12 * h);
-                icf_real want = j ? out[2] : -out[1], rounding;
-                scale[j] = icfi_max(ICF_FABS(f[0][j + 1]), ICF_FABS(f[3][j + 1]));
-                rounding = ICFI_EPSILON * icfi_max(ICF_FABS(f[0][j]), ICF_FABS(f[3][j])) / h;
-                error[j] = icfi_max(ICF_FABS(slope - want) - 10 * rounding, 0);
-                error[j] = scale[j] > 0 ? error[j] / scale[j] : error[j] > 0 ? ICF_REAL_MAX : 0;
-                at_best[j] = icfi_min(at_best[j], error[j]);
+    reach = icfi_max(ICF_FABS(v), ICF_FABS(distance) / dt);
+    if (!(reach > 0)) reach = 1;
+    width = reach / 500;
+    for (i = -20; i <= 20; i++) {
+        icf_real out[5][3], least[2], most[2], at = v + reach * (icf_real)i / 16;
+        int finite = 1;
+        for (j = 0; j < 5; j++) {
+            law(user, dt, distance, at + width * (icf_real)j / 4, out[j]);
+            finite = finite && icfi_all_finite(3, out[j]);
+        }
+        if (!finite && i != 0) continue;
+        for (j = 0; j < 5; j++) {
+            if (!finite || !(out[j][1] >= 0) || !(out[j][2] <= 0)) return ICF_RESULT_BAD_LAW;
+            for (k = 0; k < 2; k++) {
+                icf_real slope = k ? out[j][2] : -out[j][1];
+                least[k] = j ? icfi_min(least[k], slope) : slope;
+                most[k] = j ? icfi_max(most[k], slope) : slope;
             }
         }
-        /* a twentieth: a corner of n may stand right beside */
-        if (at_best[0] > ICF_R(0.05) || at_best[1] > ICF_R(0.05)) return ICF_RESULT_BAD_LAW;
+        for (k = 0; k < 2; k++) {
+            icf_real length = (at + width) - at, mean = (out[4][k] - out[0][k]) / length;
+            icf_real size = icfi_max(ICF_FABS(out[0][k]), ICF_FABS(out[4][k]));
+            icf_real slack = -least[k] / 50 + 8 * ICFI_EPSILON * size / length;
+            if (mean < least[k] - slack || mean > most[k] + slack) return ICF_RESULT_BAD_LAW;
+        }
     }
     return ICF_RESULT_OK;
 }
@@ -4399,8 +4480,10 @@ static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiff
     icf_real wanted = dt * stiffness * (dt + tau);
     n->law = ICF_LAW_KELVIN_VOIGT;
     n->vhat = -distance / (dt + tau);
-    n->scale = icfi_min(wanted, most);
-    return wanted > most;
+    n->scale = wanted;
+    if (!(wanted > most && most < ICF_REAL_MAX)) return 0;
+    n->scale = most;
+    return 1;
 }
 
 /* The numbers of a contact's law in one step. Answers whether the near-rigid bound acts. */
@@ -4420,14 +4503,15 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
         if (c->by_force) n->distance = -c->force / k;
         return icfi_kelvin_voigt_make(dt, n->distance, k, c->relaxation, most, n);
     case ICF_LAW_HUNT_CROSSLEY:
-        bounded = dt * dt * k > most;
-        n->scale = bounded ? most : dt * dt * k;
+        n->scale = dt * dt * k;
+        bounded = n->scale > most && most < ICF_REAL_MAX;
+        if (bounded) n->scale = most;
         break;
     case ICF_LAW_HERTZ:
         /* the bound is on the slope at the start of the step */
         n->scale = dt * dt * ICF_SQRT(dt) * k;
         touch = c->distance < 0 ? ICF_R(1.5) * dt * dt * k * ICF_SQRT(-c->distance) : 0;
-        bounded = touch > most;
+        bounded = touch > most && most < ICF_REAL_MAX;
         if (bounded) n->scale *= most / touch;
         break;
     default: n->scale = k; return 0; /* the barriers and the caller's */
@@ -4609,12 +4693,12 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     icf_contact_term t;
     icf_real beta, most, mu;
     icf_result result;
-    if (!c || !v0 || !term || w < 0) return ICF_RESULT_BAD_ARGUMENT;
+    if (!c || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_contact_check(c);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
-    if (!(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
 
     ICFI_MEMSET(&t, 0, sizeof t);
     t.model = c->model;
@@ -4653,14 +4737,14 @@ typedef struct icfi_soft {
 static icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1, icf_real v2)
 {
     icf_real x1 = mu1 * v1, x2 = mu2 * v2, q = x1 * x1 + x2 * x2;
-    icf_real r = ICF_SQRT(q + eps * eps), t1 = x1 / r, t2 = x2 / r, e = eps / r;
+    icf_real r = ICF_SQRT(q + eps * eps), i = 1 / r, t1 = x1 * i, t2 = x2 * i, e = eps * i;
     icfi_soft s;
     s.value = q / (r + eps);
     s.g1 = mu1 * t1;
     s.g2 = mu2 * t2;
-    s.h11 = mu1 * mu1 * (e * e + t2 * t2) / r;
-    s.h12 = -mu1 * mu2 * t1 * t2 / r;
-    s.h22 = mu2 * mu2 * (e * e + t1 * t1) / r;
+    s.h11 = mu1 * mu1 * (e * e + t2 * t2) * i;
+    s.h12 = -mu1 * mu2 * t1 * t2 * i;
+    s.h22 = mu2 * mu2 * (e * e + t1 * t1) * i;
     return s;
 }
 
@@ -4793,7 +4877,7 @@ ICF_API icf_row icf_default_row(icf_row_kind kind)
 
 static icf_result icfi_row_check(const icf_row* r)
 {
-    icf_real all[12];
+    icf_real all[13];
     if (r->cookie != ICFI_ROW_COOKIE) return ICF_RESULT_BAD_DEF;
     all[0] = r->distance;
     all[1] = r->stiffness;
@@ -4807,7 +4891,8 @@ static icf_result icfi_row_check(const icf_row* r)
     all[9] = r->slip_tolerance;
     all[10] = r->softness;
     all[11] = r->weight;
-    if (!icfi_all_finite(12, all)) return ICF_RESULT_NOT_FINITE;
+    all[12] = r->sign;
+    if (!icfi_all_finite(13, all)) return ICF_RESULT_NOT_FINITE;
     if (r->stiffness < 0 || r->relaxation < 0 || r->near_rigid < 0 || r->damping < 0 ||
         r->softness < 0 || r->weight < 0 || !(r->slip_tolerance > 0)) {
         return ICF_RESULT_BAD_ARGUMENT;
@@ -4831,11 +4916,11 @@ ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w
     icf_row_term t;
     icf_real most, tau;
     icf_result result;
-    if (!row || !term || w < 0) return ICF_RESULT_BAD_ARGUMENT;
+    if (!row || !term) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_row_check(row);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w)) return ICF_RESULT_NOT_FINITE;
-    if (!(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
 
     ICFI_MEMSET(&t, 0, sizeof t);
     t.kind = row->kind;
@@ -4936,25 +5021,12 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 7: the convex solver
-// >>solver
+// Layer 7: the convex solver: what it is given
+// >>problem
 
-/* The problem is cut into islands, groups of cliques that links and couplings connect, and each is
-   minimised by itself. One iteration of Newton's method:
-
-     evaluate   u = sum K v + bias of every link, its potentials at u, the gradient
-                A (v - v*) - sum K' gamma, and the momentum error SAP (26)
-     assemble   A + sum K' W K, W the link's sum of S' G S over its potentials: blocks go straight into the
-                factor (dense for a single clique)
-     direction  dv = -H^-1 gradient
-     search     along it: u + alpha du, so that a trial costs no products, and only slopes are compared,
-                which are exact where differences of costs are rounding
-
-   The cost is strictly convex and never rises, so this ends at the one minimum. The last step is
-   where rounding, not mathematics, decides: see icfi_at_floor.
-
-   The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
-   takes only the factors of the cliques' own blocks. */
+/* The arrays of the caller are checked once, at the door, and cut into islands, groups of cliques that
+   links and couplings connect. Contacts and rows become terms, with all that depends on the step and
+   on the velocities before it. Nothing is copied but that. */
 
 #define ICFI_OPTIONS_COOKIE 0x1cf0097e
 #define ICFI_SOLVED 0x1cf5017e
@@ -5026,8 +5098,8 @@ typedef struct icfi_island {
 
     /* where Newton's method is */
     icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
-    icf_real energy; /* what costs and kinetic energies add up to, for rounding */
-    int32_t feasible;
+    icf_real speed, motion; /* |D A v|, and max(that, |D A v*|): what rounding takes its part of */
+    int32_t feasible;       /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials;
     icf_stop stop;
 } icfi_island;
@@ -5277,17 +5349,12 @@ static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, co
     }
 }
 
-/* to += X' Y, m x n with columns ld apart; X and Y have `rows` rows, row-major */
+/* to += X' Y, as icfi_product, with the widest vectors there are */
 static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t n,
                              const icf_real* y, icf_real* to, int32_t ld)
 {
-    int32_t i, j, k;
-    for (j = 0; j < n; j++, to += ld) {
-        for (k = 0; k < rows; k++) {
-            const icf_real f = y[k * n + j], *xk = x + k * m;
-            for (i = 0; i < m; i++) to[i] += xk[i] * f;
-        }
-    }
+    ICFI_WIDEST(icfi_product, (rows, m, x, n, y, to, ld));
+    ICFI_WIDEST_END();
 }
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
@@ -5369,7 +5436,8 @@ static ICFI_NOINLINE icf_result icfi_check_links(icfi_solve* s)
         if (result == ICF_RESULT_OK &&
             (c->link < 0 || c->link >= p->links ||
              (p->link_rows[c->link] != 3 && p->link_rows[c->link] != 6) ||
-             (p->link_rows[c->link] == 3 && (c->torsion > 0 || c->rolling > 0)))) {
+             (p->link_rows[c->link] == 3 && (c->torsion > 0 || c->rolling > 0 || c->point.x != 0 ||
+                                             c->point.y != 0 || c->point.z != 0)))) {
             result = ICF_RESULT_BAD_ARGUMENT;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
@@ -5411,21 +5479,30 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     return ICF_RESULT_OK;
 }
 
-/* Factors the cliques' own blocks of A, or of the bound given for it; D = diag(A)^-1/2, and the
-   momentum A v*. */
-static icf_result icfi_factor_masses(icfi_solve* s)
+/* Factors the cliques' own blocks of A, or of the bound given for it. */
+static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
+{
+    int32_t i;
+    for (i = 0; i < s->p->cliques; i++) {
+        int32_t n = s->p->clique_sizes[i];
+        icf_real* factor = s->factor + s->mass_at[i];
+        if (n)
+            ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
+        if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) {
+            return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* D = diag(A)^-1/2, and the momentum A v* */
+static void icfi_weigh(icfi_solve* s)
 {
     const icf_problem* p = s->p;
-    const icf_real* bound = p->mass_bound ? p->mass_bound : p->mass;
-    int32_t i, j, pivot;
+    int32_t i, j;
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i], f = s->first[i];
         const icf_real* a = p->mass + s->mass_at[i];
-        icf_real* factor = s->factor + s->mass_at[i];
-        if (n) ICFI_MEMCPY(factor, bound + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
-        if (icf_dense_factor(n, factor, n, &pivot) != ICF_RESULT_OK) {
-            return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
-        }
         for (j = 0; j < n; j++) s->d[f + j] = 1 / ICF_SQRT(a[j * n + j]);
         icfi_apply(n, n, a, p->v_free + f, s->free_momentum + f, 0);
     }
@@ -5437,7 +5514,6 @@ static icf_result icfi_factor_masses(icfi_solve* s)
         icfi_apply(na, nb, block, p->v_free + fb, s->free_momentum + fa, 1);
         icfi_apply_transposed(na, nb, block, p->v_free + fa, s->free_momentum + fb);
     }
-    return ICF_RESULT_OK;
 }
 
 /* ---- islands ---- */
@@ -5693,6 +5769,26 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
+// ------------------------------------------------------------------------------------------------
+// Layer 7, continued: how it solves that
+// >>solver
+
+/* Each island is minimised by itself. One iteration of Newton's method:
+
+     evaluate   u = sum K v + bias of every link, its potentials at u, the gradient
+                A (v - v*) - sum K' gamma, and the momentum error SAP (26)
+     assemble   A + sum K' W K, W the link's sum of S' G S over its potentials: blocks go straight into the
+                factor (dense for a single clique)
+     direction  dv = -H^-1 gradient
+     search     along it: u + alpha du, so that a trial costs no products, and only slopes are compared,
+                which are exact where differences of costs are rounding
+
+   The cost is strictly convex and never rises, so this ends at the one minimum. The last step is
+   where rounding, not mathematics, decides: see icfi_at_floor.
+
+   The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
+   takes only the factors of the cliques' own blocks. */
+
 /* ---- evaluation ---- */
 
 /* Torsion and rolling at the angular velocity `spin`: they are friction on gamma_n0, as lagged. */
@@ -5783,7 +5879,7 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
     const icf_problem* p = s->p;
     int32_t k, b, i;
-    icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0;
+    icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0, free = 0;
     island->feasible = 1;
     island->cost = 0;
     for (k = 0; k < island->cliques; k++) {
@@ -5812,6 +5908,8 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
             kinetic += s->r[i] * s->momentum[i];
             s->gradient[i] = s->momentum[i] - s->impulse[i];
             momentum += x * x;
+            x = d * s->free_momentum[i];
+            free += x * x;
             y = d * s->impulse[i];
             impulse += y * y;
             x = d * s->gradient[i];
@@ -5821,7 +5919,14 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     island->cost += kinetic / 2;
     island->gradient = ICF_SQRT(gradient);
     island->scale = ICF_SQRT(icfi_max(momentum, impulse));
-    island->error = island->gradient > 0 ? island->gradient / island->scale : 0;
+    island->speed = ICF_SQRT(momentum);
+    island->motion = ICF_SQRT(icfi_max(momentum, free));
+    island->error = island->gradient > 0 ? ICF_REAL_MAX : 0;
+    if (island->scale > 0) island->error = island->gradient / island->scale;
+    if (!icfi_finite(island->cost) || !icfi_finite(island->gradient) ||
+        !icfi_finite(island->scale)) {
+        island->feasible = 0;
+    }
 }
 
 /* 1/2 x' A^-1 x of an island with the cliques' own factors */
@@ -5869,8 +5974,8 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
     }
 }
 
-/* H = A + sum K' W K into the island's matrix */
-static void icfi_assemble(icfi_solve* s, icfi_island* island)
+/* H = A + sum K' W K over the first `links` links into the island's matrix */
+static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
     int32_t k, a, b, edge = island->couplings, ld;
@@ -5895,21 +6000,15 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island)
                                       p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
         }
     }
-    for (k = 0; k < island->links; k++) {
+    for (k = 0; k < links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
         icfi_link_hessian(s, link, w);
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb], i, j, q;
+            int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
             const icf_real* block = p->blocks + s->block_at[b];
-            /* T = W K_b */
-            for (i = 0; i < rows; i++) {
-                icf_real* t = s->scratch + i * nb;
-                for (j = 0; j < nb; j++) t[j] = w[i] * block[j];
-                for (q = 1; q < rows; q++) {
-                    icf_real f = w[i + q * rows];
-                    for (j = 0; j < nb; j++) t[j] += f * block[q * nb + j];
-                }
-            }
+            /* T = W K_b, rows x nb */
+            if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
+            icfi_add_product(rows, nb, block, rows, w, s->scratch, nb);
             for (a = p->link_start[link]; a <= b; a++) {
                 int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
                 const icf_real* other = p->blocks + s->block_at[a];
@@ -5931,8 +6030,8 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island)
 }
 
 /* dv = -H^-1 gradient. Where rounding has spoilt H, or conjugate gradients end nowhere, the direction
-   is -A^-1 gradient with the cliques' own blocks, along which the cost falls as well. */
-static void icfi_direction(icfi_solve* s, icfi_island* island)
+   is -A^-1 gradient with the cliques' own blocks, along which the cost falls as well, and the answer 0. */
+static int icfi_direction(icfi_solve* s, icfi_island* island)
 {
     const icf_problem* p = s->p;
     int32_t k, i, at, good, n = island->unknowns;
@@ -5959,6 +6058,7 @@ static void icfi_direction(icfi_solve* s, icfi_island* island)
     }
     icfi_mass_times(s, island, s->dv, s->dp);
     island->factorizations++;
+    return good;
 }
 
 /* ---- the line search ---- */
@@ -6005,7 +6105,7 @@ static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
            x[1] * (h[3] * x[1] + 2 * h[4] * x[2]) + h[5] * x[2] * x[2];
 }
 
-/* Fills the slope and curvature at alpha. Answers 0 beyond a barrier. */
+/* Fills the slope and curvature at alpha. Answers 0 beyond a barrier, and where numbers overflow. */
 static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alpha, icfi_line* line)
 {
     int32_t k, j, i;
@@ -6054,7 +6154,7 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
     line->slope = slope;
     line->curvature = curvature;
     line->size = size;
-    return 1;
+    return icfi_finite(size) && icfi_finite(curvature);
 }
 
 /* The step to the minimum along the line, to a hundredth of the slope at its start: Newton's method on the
@@ -6137,7 +6237,8 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island)
     return 0;
 }
 
-/* Moves a start that a barrier forbids to v = 0, where it allows everything but a bias. */
+/* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
+   everything but a bias, and the others are small. */
 static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
@@ -6165,37 +6266,50 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return ICF_STOP_NONE;
 }
 
-/* Whether rounding is all that is left. Either the whole step is below the rounding of v; or steps are
-   so small that Newton's method should be squaring the error each time, and for four of them it has
-   not even halved. `fall` is the square of the step in the norm of H. */
-static int icfi_at_floor(const icfi_island* island, icf_real fall, int32_t stale)
+/* Whether rounding is all that is left: the gradient is below that of its terms, or the step below
+   that of v; or the step is so small that Newton's method should be squaring the error each time, and
+   four times it has not even halved. `step` is the square of the step in the norm of A. */
+static int icfi_at_floor(const icfi_island* island, icf_real step, int32_t stale)
 {
-    icf_real unit = ICFI_EPSILON * island->scale, few = 1000 * unit;
-    return fall <= 16 * unit * unit || (stale >= 4 && fall <= few * few);
+    icf_real terms = ICFI_EPSILON * icfi_max(island->scale, island->motion);
+    icf_real v = 4 * ICFI_EPSILON * island->speed, few = 100 * ICFI_EPSILON * island->motion;
+    return island->gradient <= terms || step <= v * v || (stale >= 4 && step <= few * few);
+}
+
+/* Whether A of an island is positive definite, as far as there is a factor to tell */
+static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
+{
+    if (island->sparse.mode == ICF_SPARSE_ITERATIVE) return 1;
+    icfi_assemble(s, island, 0);
+    return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
 /* Minimises one island from s->v. */
 static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iteration* before)
 {
     icf_real best = ICF_REAL_MAX;
-    int32_t stale = 0, k, i;
+    int32_t stale = 0, k, i, good;
     for (;;) {
-        icf_real slope = 0, alpha;
-        if (!icfi_finite(island->cost) || !icfi_finite(island->gradient))
-            return ICF_RESULT_NOT_FINITE;
+        icf_real slope = 0, step = 0, alpha;
         icfi_record(s, island, before);
         island->stop = icfi_should_end(s, island);
         if (island->stop != ICF_STOP_NONE) return ICF_RESULT_OK;
 
-        icfi_assemble(s, island);
-        icfi_direction(s, island);
+        icfi_assemble(s, island, island->links);
+        good = icfi_direction(s, island);
         for (k = 0; k < island->cliques; k++) {
             int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) slope += s->gradient[i] * s->dv[i];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) {
+                slope += s->gradient[i] * s->dv[i];
+                step += s->dp[i] * s->dv[i];
+            }
         }
+        /* only couplings can make an A of good blocks a bad one: convex it is not */
+        if (island->couplings && (step < 0 || (!good && !icfi_mass_is_good(s, island))))
+            return ICF_RESULT_NOT_SPD;
         stale = island->error < best / 2 ? 0 : stale + 1;
         best = icfi_min(best, island->error);
-        if (icfi_at_floor(island, -slope, stale)) {
+        if (icfi_at_floor(island, step, stale)) {
             island->stop = ICF_STOP_FLOOR;
             return ICF_RESULT_OK;
         }
@@ -6309,7 +6423,7 @@ static icf_real icfi_mass_bound(icfi_solve* s)
     return worst < 1 ? 1 / (1 - worst) : ICF_REAL_MAX;
 }
 
-/* The first contact of an island whose barrier is overlapped */
+/* The first contact of an island whose barrier is overlapped, or -1 */
 static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island)
 {
     int32_t k, j, first = s->p->contacts;
@@ -6320,7 +6434,7 @@ static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island
             if (!s->contact[c].price.feasible && c < first) first = c;
         }
     }
-    return first;
+    return first < s->p->contacts ? first : -1;
 }
 
 static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
@@ -6338,11 +6452,14 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         result = icfi_open_island(s, k, &island);
         if (result != ICF_RESULT_OK) return result;
         if (!icfi_is_free(s, &island) && !icfi_make_feasible(s, &island)) {
-            return icfi_refuse(stats, ICF_PART_CONTACT, icfi_first_barrier(s, &island),
-                               ICF_RESULT_INFEASIBLE);
+            int32_t which = icfi_first_barrier(s, &island);
+            if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
+            return icfi_refuse(stats, ICF_PART_CONTACT, which, ICF_RESULT_INFEASIBLE);
         }
         result = icfi_newton(s, &island, &done);
-        if (result != ICF_RESULT_OK) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, result);
+        if (result != ICF_RESULT_OK) {
+            return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
+        }
 
         done.cost += island.cost;
         done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
@@ -6379,6 +6496,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icfi_solve_at at;
     icfi_arena arena;
     icf_result result;
+    size_t least;
     int32_t islands, i;
     if (!stats) stats = &unwanted;
     if (!options) options = &defaults;
@@ -6388,7 +6506,10 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (options->cookie != ICFI_OPTIONS_COOKIE) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_DEF);
     }
-    if (!(options->tolerance >= 0) || !(options->energy >= 0) || options->iterations < 0 ||
+    if (!icfi_finite(options->tolerance) || !icfi_finite(options->energy)) {
+        return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_NOT_FINITE);
+    }
+    if (options->tolerance < 0 || options->energy < 0 || options->iterations < 0 ||
         options->factorizations < 0 || options->history_capacity < 0 ||
         (options->history_capacity && !options->history)) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
@@ -6405,6 +6526,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
     arena = icfi_arena_over(workspace->memory, workspace->bytes);
     icfi_solve_layout(problem, &s.sizes, &arena, &at);
+    stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
     if (arena.result != ICF_RESULT_OK) {
         return arena.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : arena.result;
     }
@@ -6412,12 +6534,16 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icfi_solve_point(&s, at);
     result = icfi_check_links(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
-    if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s);
+    if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
     if (result != ICF_RESULT_OK) return result;
+    icfi_weigh(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
     for (i = 0; i < s.sizes.unknowns; i++) s.v[i] = v[i];
     result = icfi_make_terms(&s);
+    if (result == ICF_RESULT_OK && problem->mass_bound) {
+        result = icfi_factor_masses(&s, problem->mass_bound);
+    }
     if (result != ICF_RESULT_OK) return result;
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
@@ -6425,9 +6551,14 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
     }
+    least = stats->bytes;
     stats->bytes = arena.peak;
     result = icfi_solve_islands(&s, islands);
-    if (result != ICF_RESULT_OK) return result;
+    if (result != ICF_RESULT_OK) {
+        stats->stop = ICF_STOP_NONE;
+        stats->bytes = least;
+        return result;
+    }
 
     for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
     workspace->contacts = problem->contacts;
@@ -6459,13 +6590,11 @@ static icf_real icfi_elastic_impulse(const icf_contact_term* t, icf_real relaxat
 
 static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3], icf_real impulse)
 {
-    icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], u = t->normal.vhat - v[2];
-    icf_real slip = x1 * x1 + x2 * x2, stick = t->eps;
+    icf_real mu = icfi_max(t->mu1, t->mu2), u = t->normal.vhat - v[2], stick;
     if (!(impulse > 0)) return ICF_MODE_OPEN;
-    if (t->model == ICF_MODEL_SAP) {
-        stick = u > 0 ? t->mu1 * t->mu1 * u * t->rt * t->normal.scale : 0;
-    }
-    return slip <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
+    if (!(mu > 0)) return ICF_MODE_SLIP;
+    stick = t->model == ICF_MODEL_SAP ? icfi_max(0, mu * u * t->rt * t->normal.scale) : t->eps / mu;
+    return v[0] * v[0] + v[1] * v[1] <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
 }
 
 ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,

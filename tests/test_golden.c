@@ -475,8 +475,8 @@ static real* impulses(const run* r, int32_t contacts)
     return gamma;
 }
 
-/* The momentum error that is reported is the one that the velocity and the impulses have: the
-   reported one is that of the worst island, and the whole may be sqrt(2) times that. */
+/* The momentum error that is reported is the one that the velocity and the impulses have. (It is that
+   of the worst island; these problems have one.) */
 static void check_honest(const icfp* in, const run* r)
 {
     const icf_problem* p = &in->problem;
@@ -498,8 +498,8 @@ static void check_honest(const icfp* in, const run* r)
     scale = sqrtl(scaled_square(p, momentum, 0));
     other = sqrtl(scaled_square(p, impulse, 0));
     error = sqrtl(scaled_square(p, residual, 0)) / (scale > other ? scale : other);
-    TEST_CHECK_((double)error <= 1.5 * reported + 300 * EPS, "momentum error %g, reported %g",
-                (double)error, reported);
+    TEST_CHECK_(fabs((double)error - reported) <= 1e-3 * reported + 100 * EPS,
+                "momentum error %g, reported %g", (double)error, reported);
     free(gamma);
     free(x);
     free(momentum);
@@ -508,11 +508,13 @@ static void check_honest(const icfp* in, const run* r)
 }
 
 /* The certificate is no less than what the cost is above `least`, and no more than what the
-   gradient says. Rounding of the gradient, relative, is below `noise`. */
+   gradient says. Rounding of the gradient, relative, is below `noise`, that of the reference's costs
+   below a few units of a long double. */
 static void check_certificate(const reference* at, const icf_stats* stats, real least)
 {
     const real noise = (real)(IN_FLOAT ? 0.05 : 1e-10) * sqrtl(at->energy);
-    const real gap = at->cost > least ? at->cost - least : 0;
+    const real excess = at->cost - least - 50 * (real)LDBL_EPSILON * at->energy;
+    const real gap = excess > 0 ? excess : 0;
     TEST_CHECK_(sqrtl(gap) <= sqrtl((real)stats->certificate) * (real)(1 + 1e-6) + noise,
                 "certificate %g, but the cost is %g too high", (double)stats->certificate,
                 (double)gap);
@@ -1266,7 +1268,6 @@ static void check_memory(const icfp* p, int model, int kind)
     /* in almost none: refused, and the velocities stay */
     result = solve_in(p, &options, memory, 64, v, &stats);
     TEST_CHECK(result == ICF_RESULT_TOO_SMALL && !memcmp(v, p->v_start, n));
-    TEST_CHECK(stats.bytes > 64);
     free(memory);
     free(v);
     free(expected);
@@ -1291,7 +1292,7 @@ static void check_iterative(const icfp* p, int model, int kind)
         error = distance_between(p, r.v, p->v);
         at = reference_of(p, r.v);
         if (succeeded(&r)) {
-            TEST_CHECK(r.stats.iterative == r.stats.islands && r.stats.factorizations == 0);
+            TEST_CHECK(r.stats.iterative == (p->trees > 1)); /* one clique is no sparse matrix */
             check_honest(p, &r);
             check_certificate(&at, &r.stats, least.cost);
             if (r.stats.stop == ICF_STOP_CONVERGED)
@@ -1311,6 +1312,186 @@ static void check_iterative(const icfp* p, int model, int kind)
 static void test_iterative(void)
 {
     for_each_problem(check_iterative);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Many problems as one
+
+/* The problems with a step of 10 ms, one after another and between them a clique that nothing
+   touches; their contacts in turn. */
+enum { TOGETHER = 16 };
+
+static int read_together(icfp* parts)
+{
+    static const int with_10ms[4] = {0, 3, 4, 7};
+    int i, count = 0;
+    for (i = 0; i < TOGETHER; i++) {
+        char path[128];
+        icfp_file file;
+        snprintf(path, sizeof path, "tests/golden/problems/%s_%s.txt", icfp_model_name(i / 4),
+                 kinds[with_10ms[i % 4]]);
+        if (TEST_CHECK(icfp_open(&file, path) && icfp_next(&file, &parts[i]) == 1)) count++;
+        icfp_close(&file);
+    }
+    return count;
+}
+
+static void test_islands(void)
+{
+    icfp parts[TOGETHER];
+    icf_problem all = icf_default_problem();
+    icf_options options = icf_default_options();
+    icf_stats stats[TOGETHER];
+    icf_real *mass, *v_free, *v_last, *blocks, *bias, *expected;
+    int32_t *sizes, *rows, *start, *cliques;
+    icf_contact* contact;
+    size_t n = 1, squares = 1, entries = 0, at = 0, block = 0, used[TOGETHER];
+    int32_t first[TOGETHER], links = 0, most = 0, i, j, round, iterations = 0, factorizations = 0;
+    int32_t sum = 0, trials = 0;
+    run r;
+    if (!TEST_CHECK(read_together(parts) == TOGETHER)) return;
+    for (i = 0; i < TOGETHER; i++) {
+        const icf_problem* p = &parts[i].problem;
+        n += (size_t)parts[i].unknowns;
+        links += p->links;
+        if (most < p->links) most = p->links;
+        for (j = 0; j < p->cliques; j++)
+            squares += (size_t)p->clique_sizes[j] * (size_t)p->clique_sizes[j];
+        for (j = 0; j < p->link_start[p->links]; j++)
+            entries += 3 * (size_t)p->clique_sizes[p->block_clique[j]];
+        all.cliques += p->cliques;
+    }
+    all.cliques++;
+    sizes = (int32_t*)allocate((size_t)all.cliques, sizeof *sizes);
+    mass = (icf_real*)allocate(squares, sizeof *mass);
+    v_free = (icf_real*)allocate(n, sizeof *v_free);
+    v_last = (icf_real*)allocate(n, sizeof *v_last);
+    expected = (icf_real*)allocate(n, sizeof *expected);
+    rows = (int32_t*)allocate((size_t)links, sizeof *rows);
+    start = (int32_t*)allocate((size_t)links + 1, sizeof *start);
+    cliques = (int32_t*)allocate(2 * (size_t)links, sizeof *cliques);
+    blocks = (icf_real*)allocate(entries, sizeof *blocks);
+    bias = (icf_real*)allocate(3 * (size_t)links, sizeof *bias);
+    contact = (icf_contact*)allocate((size_t)links, sizeof *contact);
+
+    /* each by itself */
+    options.tolerance = (icf_real)(IN_FLOAT ? 1e-3 : 1e-9);
+    all.cliques = 0;
+    n = squares = 0;
+    for (i = 0; i < TOGETHER; i++) {
+        const icf_problem* p = &parts[i].problem;
+        r = solve_problem(p, parts[i].unknowns, &options, parts[i].v_start);
+        succeeded(&r);
+        stats[i] = r.stats;
+        if (i == TOGETHER / 2) { /* alone */
+            sizes[all.cliques++] = 1;
+            mass[squares++] = 3;
+            v_free[n] = expected[n] = (icf_real)0.7;
+            v_last[n++] = 5;
+        }
+        memcpy(expected + n, r.v, (size_t)parts[i].unknowns * sizeof *r.v);
+        memcpy(v_free + n, p->v_free, (size_t)parts[i].unknowns * sizeof *r.v);
+        memcpy(v_last + n, p->v_last, (size_t)parts[i].unknowns * sizeof *r.v);
+        n += (size_t)parts[i].unknowns;
+        first[i] = all.cliques;
+        used[i] = 0;
+        for (j = 0, at = 0; j < p->cliques; j++) {
+            const size_t size = (size_t)p->clique_sizes[j];
+            sizes[all.cliques++] = p->clique_sizes[j];
+            memcpy(mass + squares, p->mass + at, size * size * sizeof *mass);
+            at += size * size;
+            squares += size * size;
+        }
+        if (iterations < r.stats.iterations) iterations = r.stats.iterations;
+        if (factorizations < r.stats.factorizations) factorizations = r.stats.factorizations;
+        sum += r.stats.factorizations;
+        trials += r.stats.trials;
+        run_free(&r);
+    }
+    all.links = 0;
+    for (round = 0; round < most; round++) {
+        for (i = 0; i < TOGETHER; i++) {
+            const icf_problem* p = &parts[i].problem;
+            const int32_t link = all.links;
+            if (round >= p->links) continue;
+            rows[link] = 3;
+            start[link + 1] = start[link];
+            memcpy(bias + 3 * link, p->link_bias + 3 * round, 3 * sizeof *bias);
+            for (j = p->link_start[round]; j < p->link_start[round + 1]; j++) {
+                const size_t size = 3 * (size_t)p->clique_sizes[p->block_clique[j]];
+                cliques[start[link + 1]++] = first[i] + p->block_clique[j];
+                memcpy(blocks + block, p->blocks + used[i], size * sizeof *blocks);
+                block += size;
+                used[i] += size;
+            }
+            contact[link] = p->contact[round];
+            contact[link].link = link;
+            all.links++;
+        }
+    }
+    all.dt = parts[0].problem.dt;
+    all.clique_sizes = sizes;
+    all.mass = mass;
+    all.v_free = v_free;
+    all.v_last = v_last;
+    all.link_rows = rows;
+    all.link_start = start;
+    all.block_clique = cliques;
+    all.blocks = blocks;
+    all.link_bias = bias;
+    all.contacts = links;
+    all.contact = contact;
+    TEST_CHECK(block == entries && all.links == links);
+
+    /* all at once: the same digits, as nobody knows of the others */
+    r = solve_problem(&all, (int32_t)n, &options, v_last);
+    if (succeeded(&r)) {
+        double error = 0, cost = 0, certificate = 0, largest = 0;
+        TEST_CHECK_(r.stats.islands == TOGETHER, "%d islands", (int)r.stats.islands);
+        TEST_CHECK_(!memcmp(r.v, expected, n * sizeof *r.v), "other velocities");
+        TEST_CHECK(r.stats.iterations == iterations);
+        TEST_CHECK(r.stats.factorizations == factorizations);
+        TEST_CHECK(r.stats.island_factorizations == sum);
+        TEST_CHECK(r.stats.trials == trials);
+        for (i = 0; i < TOGETHER; i++) {
+            error = larger(error, (double)stats[i].momentum_error);
+            largest = larger(largest, (double)stats[i].gradient);
+            cost += (double)stats[i].cost;
+            certificate += (double)stats[i].certificate;
+        }
+        TEST_CHECK((double)r.stats.momentum_error == error);
+        TEST_CHECK((double)r.stats.gradient >= largest);
+        TEST_CHECK(fabs((double)r.stats.cost - cost) <= 100 * EPS * cost);
+        TEST_CHECK(fabs((double)r.stats.certificate - certificate) <= 100 * EPS * certificate);
+    }
+    run_free(&r);
+
+    /* a budget that ends some islands and not others */
+    options.iterations = 4;
+    r = solve_problem(&all, (int32_t)n, &options, v_last);
+    TEST_CHECK(r.result == ICF_RESULT_NOT_CONVERGED && r.stats.stop == ICF_STOP_ITERATIONS);
+    TEST_CHECK(r.stats.iterations == 4 && r.stats.islands == TOGETHER);
+    n = 0;
+    for (i = 0; i < TOGETHER; i++) {
+        if (i == TOGETHER / 2) n++;
+        if (stats[i].iterations <= 4)
+            TEST_CHECK(!memcmp(r.v + n, expected + n, (size_t)parts[i].unknowns * sizeof *r.v));
+        n += (size_t)parts[i].unknowns;
+    }
+    run_free(&r);
+
+    for (i = 0; i < TOGETHER; i++) icfp_free(&parts[i]);
+    free(sizes);
+    free(mass);
+    free(v_free);
+    free(v_last);
+    free(expected);
+    free(rows);
+    free(start);
+    free(cliques);
+    free(blocks);
+    free(bias);
+    free(contact);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -1402,6 +1583,7 @@ TEST_LIST = {
     {"budgets",    test_budgets   },
     {"modes",      test_modes     },
     {"masses",     test_masses    },
+    {"islands",    test_islands   },
     {"memory",     test_memory    },
     {"iterative",  test_iterative },
     {NULL,         NULL           }
