@@ -4412,10 +4412,7 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, out);
     case ICF_LAW_IPC_BARRIER: return icfi_ipc_barrier(n, v, out);
     case ICF_LAW_LOG_BARRIER: return icfi_log_barrier(n, v, out);
-    case ICF_LAW_CUSTOM:
-        n->custom(n->user, n->dt, n->distance, v, out);
-        ICF_ASSERT(out[1] >= 0 && out[2] <= 0); /* ICF (8) */
-        return 1;
+    case ICF_LAW_CUSTOM: n->custom(n->user, n->dt, n->distance, v, out); return 1;
     default: break;
     }
     /* ICFI_LAW_CONSTANT */
@@ -4539,7 +4536,7 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     return bounded;
 }
 
-/* gamma_n0 = dt f(phi0, vn0): both at the start of the step */
+/* gamma_n0 = dt f(phi0, vn0): both at the start of the step. Not >= 0 if a law of the caller's is none. */
 static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c, icf_real vn0)
 {
     icf_normal shifted;
@@ -4552,7 +4549,7 @@ static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c,
         shifted = *n;
         shifted.distance -= n->dt * vn0; /* at vn0, phi is the distance at the start */
         (void)icf_normal_evaluate(&shifted, vn0, out);
-        return out[1];
+        return out[2] <= 0 && icfi_finite(out[0]) ? out[1] : -1; /* ICF (8) */
     default:
         /* at v = 0 phi is phi0 */
         (void)icf_normal_evaluate(n, 0, out);
@@ -4706,6 +4703,7 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
     t.bounded = icfi_normal_make(c, dt, most, &t.normal);
     t.impulse0 = icfi_explicit_impulse(&t.normal, c, v0[2]);
+    if (t.normal.law == ICF_LAW_CUSTOM && !(t.impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
     if (c->distance <= c->adhesion_range) t.adhesion = dt * c->adhesion;
 
     mu = icfi_friction_at(c, ICF_SQRT(v0[0] * v0[0] + v0[1] * v0[1]));

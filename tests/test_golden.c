@@ -475,8 +475,8 @@ static real* impulses(const run* r, int32_t contacts)
     return gamma;
 }
 
-/* The momentum error that is reported is the one that the velocity and the impulses have. (It is that
-   of the worst island; these problems have one.) */
+/* The momentum error that is reported is the one that the velocity and the impulses have. (It is
+   that of the worst island; these problems have one.) */
 static void check_honest(const icfp* in, const run* r)
 {
     const icf_problem* p = &in->problem;
@@ -508,8 +508,8 @@ static void check_honest(const icfp* in, const run* r)
 }
 
 /* The certificate is no less than what the cost is above `least`, and no more than what the
-   gradient says. Rounding of the gradient, relative, is below `noise`, that of the reference's costs
-   below a few units of a long double. */
+   gradient says. Rounding of the gradient, relative, is below `noise`, that of the reference's
+   costs below a few units of a long double. */
 static void check_certificate(const reference* at, const icf_stats* stats, real least)
 {
     const real noise = (real)(IN_FLOAT ? 0.05 : 1e-10) * sqrtl(at->energy);

@@ -2181,7 +2181,7 @@ static void own_law_function(void* user, icf_real dt, icf_real distance, icf_rea
     own_law* own = (own_law*)user;
     physics p;
     wide x[3];
-    int i;
+    int i, known = 1;
     own->calls++;
     memset(&p, 0, sizeof p);
     p.model = ICF_MODEL_LAGGED;
@@ -2193,12 +2193,13 @@ static void own_law_function(void* user, icf_real dt, icf_real distance, icf_rea
     p.tau = (wide)own->tau;
     p.range = (wide)own->range;
     if (own->mistake == RISING) {
-        reference_normal(&p, -(wide)v, x);
+        known = reference_normal(&p, -(wide)v, x);
         x[0] = -x[0];
         x[2] = -x[2];
     } else {
-        reference_normal(&p, (wide)v, x);
+        known = reference_normal(&p, (wide)v, x);
     }
+    if (!known) x[0] = (wide)INFINITY; /* beyond a barrier */
     switch (own->mistake) {
     case WRONG_SIGN:
         for (i = 0; i < 3; i++) x[i] = -x[i];
