@@ -4412,7 +4412,10 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, out);
     case ICF_LAW_IPC_BARRIER: return icfi_ipc_barrier(n, v, out);
     case ICF_LAW_LOG_BARRIER: return icfi_log_barrier(n, v, out);
-    case ICF_LAW_CUSTOM: n->custom(n->user, n->dt, n->distance, v, out); return 1;
+    case ICF_LAW_CUSTOM:
+        n->custom(n->user, n->dt, n->distance, v, out);
+        if (out[1] >= 0 && out[2] <= 0 && icfi_all_finite(3, out)) return 1;
+        return icfi_infeasible(out); /* against ICF (8), or beyond a barrier */
     default: break;
     }
     /* ICFI_LAW_CONSTANT */
@@ -4548,8 +4551,7 @@ static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c,
     case ICF_LAW_CUSTOM:
         shifted = *n;
         shifted.distance -= n->dt * vn0; /* at vn0, phi is the distance at the start */
-        (void)icf_normal_evaluate(&shifted, vn0, out);
-        return out[2] <= 0 && icfi_finite(out[0]) ? out[1] : -1; /* ICF (8) */
+        return icf_normal_evaluate(&shifted, vn0, out) ? out[1] : -1;
     default:
         /* at v = 0 phi is phi0 */
         (void)icf_normal_evaluate(n, 0, out);
@@ -5096,8 +5098,9 @@ typedef struct icfi_island {
 
     /* where Newton's method is */
     icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
-    icf_real speed, motion; /* |D A v|, and max(that, |D A v*|): what rounding takes its part of */
-    int32_t feasible;       /* no barrier is overlapped, and nothing overflows */
+    icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
+    int32_t at_rounding;      /* each clique's gradient is that of its terms */
+    int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials;
     icf_stop stop;
 } icfi_island;
@@ -5899,25 +5902,35 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
                                   s->impulse + s->first[c]);
         }
     }
+    island->at_rounding = 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
+        icf_real g2 = 0, p2 = 0, j2 = 0, f2 = 0;
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            icf_real d = s->d[i], x = d * (s->momentum[i] + s->free_momentum[i]), y;
+            icf_real d = s->d[i], x;
             kinetic += s->r[i] * s->momentum[i];
             s->gradient[i] = s->momentum[i] - s->impulse[i];
-            momentum += x * x;
+            x = d * (s->momentum[i] + s->free_momentum[i]);
+            p2 += x * x;
             x = d * s->free_momentum[i];
-            free += x * x;
-            y = d * s->impulse[i];
-            impulse += y * y;
+            f2 += x * x;
+            x = d * s->impulse[i];
+            j2 += x * x;
             x = d * s->gradient[i];
-            gradient += x * x;
+            g2 += x * x;
         }
+        if (g2 > ICFI_EPSILON * ICFI_EPSILON * icfi_max(j2, icfi_max(p2, f2))) {
+            island->at_rounding = 0;
+        }
+        momentum += p2;
+        free += f2;
+        impulse += j2;
+        gradient += g2;
     }
     island->cost += kinetic / 2;
     island->gradient = ICF_SQRT(gradient);
     island->scale = ICF_SQRT(icfi_max(momentum, impulse));
-    island->speed = ICF_SQRT(momentum);
+    island->impulse = ICF_SQRT(impulse);
     island->motion = ICF_SQRT(icfi_max(momentum, free));
     island->error = island->gradient > 0 ? ICF_REAL_MAX : 0;
     if (island->scale > 0) island->error = island->gradient / island->scale;
@@ -6250,10 +6263,15 @@ static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
     return island->feasible;
 }
 
+/* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
+   momentum in which its friction would drown. Or rounding is all there is. */
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 {
     const icf_options* o = s->options;
-    if (island->error <= o->tolerance) return ICF_STOP_CONVERGED;
+    if (island->error <= o->tolerance && island->gradient <= 10 * o->tolerance * island->impulse) {
+        return ICF_STOP_CONVERGED;
+    }
+    if (island->at_rounding) return ICF_STOP_FLOOR;
     if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <= o->energy) {
         return ICF_STOP_CONVERGED;
     }
@@ -6264,14 +6282,26 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return ICF_STOP_NONE;
 }
 
-/* Whether rounding is all that is left: the gradient is below that of its terms, or the step below
-   that of v; or the step is so small that Newton's method should be squaring the error each time, and
-   four times it has not even halved. `step` is the square of the step in the norm of A. */
-static int icfi_at_floor(const icfi_island* island, icf_real step, int32_t stale)
+/* Whether rounding is all that is left: the step of each clique is below that of its velocity; or the
+   step is so small that Newton's method should be squaring the error each time, and four times it has not
+   even halved. `step` is its square in the norm of A. */
+static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real step,
+                         int32_t stale)
 {
-    icf_real terms = ICFI_EPSILON * icfi_max(island->scale, island->motion);
-    icf_real v = 4 * ICFI_EPSILON * island->speed, few = 100 * ICFI_EPSILON * island->motion;
-    return island->gradient <= terms || step <= v * v || (stale >= 4 && step <= few * few);
+    icf_real few = 100 * ICFI_EPSILON * island->motion;
+    int32_t k, i;
+    if (stale >= 4 && step <= few * few) return 1;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        icf_real move = 0, speed = 0;
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            icf_real x = s->dv[i] / s->d[i], y = s->v[i] / s->d[i];
+            move += x * x;
+            speed += y * y;
+        }
+        if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
+    }
+    return 1;
 }
 
 /* Whether A of an island is positive definite, as far as there is a factor to tell */
@@ -6307,7 +6337,7 @@ static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iter
             return ICF_RESULT_NOT_SPD;
         stale = island->error < best / 2 ? 0 : stale + 1;
         best = icfi_min(best, island->error);
-        if (icfi_at_floor(island, step, stale)) {
+        if (icfi_at_floor(s, island, step, stale)) {
             island->stop = ICF_STOP_FLOOR;
             return ICF_RESULT_OK;
         }
@@ -6452,7 +6482,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         if (!icfi_is_free(s, &island) && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
-            return icfi_refuse(stats, ICF_PART_CONTACT, which, ICF_RESULT_INFEASIBLE);
+            result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
+                                                                         : ICF_RESULT_INFEASIBLE;
+            return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
         result = icfi_newton(s, &island, &done);
         if (result != ICF_RESULT_OK) {

@@ -406,13 +406,10 @@ static reference reference_of(const icfp* p, const icf_real* v)
     return r;
 }
 
-/* How near the answer a solve to the floor comes. In float the problem itself has been rounded; its
-   velocity moves by at most as much as rounding moves the gradient, times cond. */
-static double attainable(const icfp* p)
-{
-    if (!IN_FLOAT) return 1e-12;
-    return p->cond * EPS < 1e-3 ? 30 * p->cond * EPS : 0.03;
-}
+/* How near the answer a solve to the floor comes. The velocity is far better determined than the
+   impulses: stiffness, of which cond tells, holds it rather than moves it. In float the numbers of
+   the problem have been rounded as well. */
+static const double attainable = 100 * EPS;
 
 // ------------------------------------------------------------------------------------------------
 // Solving
@@ -565,7 +562,7 @@ static void check_answer(const icfp* p, int model, int kind)
                     "reference cost %g for %g", (double)at_answer.cost, p->cost);
 
     if (succeeded(&r)) {
-        TEST_CHECK_(error <= attainable(p), "velocity error %g, cond %g", error, p->cond);
+        TEST_CHECK_(error <= attainable, "velocity error %g, cond %g", error, p->cond);
         TEST_CHECK(r.stats.islands == count_islands(p));
         TEST_CHECK(r.stats.iterative == 0 && r.stats.part == ICF_PART_NONE);
         TEST_CHECK(r.stats.factorizations <= r.stats.island_factorizations);
@@ -709,7 +706,7 @@ static void check_starts(const icfp* p, int model, int kind)
         r = solve_from(p, to_the_floor, start);
         error = distance_between(p, r.v, p->v);
         if (succeeded(&r))
-            TEST_CHECK_(error <= attainable(p), "velocity error %g after %d iterations", error,
+            TEST_CHECK_(error <= attainable, "velocity error %g after %d iterations", error,
                         (int)r.stats.iterations);
         TEST_MSG("start %d, seed %u", trial, (unsigned)seed);
         run_free(&r);
@@ -747,7 +744,7 @@ static void check_tolerances(const icfp* p, int model, int kind)
                 TEST_CHECK_((double)r.stats.momentum_error <= tolerances[i],
                             "tolerance %g, momentum error %g", tolerances[i],
                             (double)r.stats.momentum_error);
-                TEST_CHECK_(error <= 10 * tolerances[i] + (IN_FLOAT ? attainable(p) : 0),
+                TEST_CHECK_(error <= 10 * tolerances[i] + (IN_FLOAT ? attainable : 0),
                             "tolerance %g, velocity error %g", tolerances[i], error);
                 /* what rounding does to the residual: 1e-10 in the worst of the problems */
                 if (!IN_FLOAT)
@@ -1148,7 +1145,8 @@ static void check_masses(const icfp* p, int model, int kind)
     {
         double* zero = (double*)allocate((size_t)p->unknowns, sizeof *zero);
         const double moved = distance_between(p, r.v, zero);
-        TEST_CHECK_(moved <= (IN_FLOAT ? 1e-2 : 1e-7), "own w: velocities differ by %g", moved);
+        TEST_CHECK_(moved <= 20 * (double)options.tolerance, "own w: velocities differ by %g",
+                    moved);
         free(zero);
     }
 
@@ -1261,7 +1259,7 @@ static void check_memory(const icfp* p, int model, int kind)
                     (int)stats.stop);
         if (result == ICF_RESULT_OK && stats.stop == ICF_STOP_CONVERGED)
             TEST_CHECK_(distance_between(p, v, p->v) <=
-                            10 * (double)options.tolerance + (IN_FLOAT ? attainable(p) : 0),
+                            10 * (double)options.tolerance + (IN_FLOAT ? attainable : 0),
                         "least memory: velocity error %g", distance_between(p, v, p->v));
     }
 
@@ -1296,8 +1294,7 @@ static void check_iterative(const icfp* p, int model, int kind)
             check_honest(p, &r);
             check_certificate(&at, &r.stats, least.cost);
             if (r.stats.stop == ICF_STOP_CONVERGED)
-                TEST_CHECK_(error <=
-                                10 * (double)options.tolerance + (IN_FLOAT ? attainable(p) : 0),
+                TEST_CHECK_(error <= 10 * (double)options.tolerance + (IN_FLOAT ? attainable : 0),
                             "velocity error %g", error);
             else
                 TEST_CHECK_(IN_FLOAT, "stop %d", (int)r.stats.stop);

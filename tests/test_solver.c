@@ -55,6 +55,12 @@ static int near(double x, double expected, double relative, double absolute)
                 "%s is %.17g, not %.17g, off by %.3g; seed %u", #x, (double)(x), \
                 (double)(expected), (double)(x) - (double)(expected), (unsigned)SEED)
 
+/* The same in every bit, signs of zeros too */
+static int same_bits(const void* a, const void* b, size_t bytes)
+{
+    return !memcmp(a, b, bytes);
+}
+
 static int finite_real(double x)
 {
     return x - x == 0;
@@ -77,17 +83,15 @@ enum {
 
 typedef struct scene {
     icf_problem p;
-    int32_t unknowns, masses, coupling_numbers, block_count, block_numbers, biases;
-    int32_t sizes[MOST_CLIQUES], start[MOST_CLIQUES + 1], mass_at[MOST_CLIQUES + 1];
-    icf_real mass[MOST_MASS], v_free[MOST_UNKNOWNS], v_last[MOST_UNKNOWNS];
-    int32_t pairs[2 * MOST_COUPLINGS];
-    int32_t coupling_at[MOST_COUPLINGS + 1];
-    icf_real couplings[64 * MOST_COUPLINGS];
-    int32_t link_rows[MOST_LINKS], link_start[MOST_LINKS + 1], bias_at[MOST_LINKS + 1];
-    int32_t block_clique[MOST_BLOCKS], block_at[MOST_BLOCKS + 1];
-    icf_real blocks[MOST_BLOCK_NUMBERS], bias[6 * MOST_LINKS];
     icf_contact contact[MOST_CONTACTS];
     icf_row row[MOST_ROWS];
+    icf_real mass[MOST_MASS], v_free[MOST_UNKNOWNS], v_last[MOST_UNKNOWNS];
+    icf_real couplings[64 * MOST_COUPLINGS], blocks[MOST_BLOCK_NUMBERS], bias[6 * MOST_LINKS];
+    int32_t sizes[MOST_CLIQUES], start[MOST_CLIQUES + 1], mass_at[MOST_CLIQUES + 1];
+    int32_t pairs[2 * MOST_COUPLINGS], coupling_at[MOST_COUPLINGS + 1];
+    int32_t link_rows[MOST_LINKS], link_start[MOST_LINKS + 1], bias_at[MOST_LINKS + 1];
+    int32_t block_clique[MOST_BLOCKS], block_at[MOST_BLOCKS + 1];
+    int32_t unknowns, masses, coupling_numbers, block_count, block_numbers, biases;
 } scene;
 
 /* They are large: none on the stack. */
@@ -637,7 +641,7 @@ static void opinion_make(const scene* s)
         piece* p = &o->pieces[i];
         if (i < s->p.contacts) {
             const icf_contact* contact = &s->contact[i];
-            wide d[3][3], point[3], surface[3];
+            wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0};
             p->contact = contact;
             p->rows = 3;
             vec3_wide(contact->tangent, d[0]);
@@ -687,7 +691,7 @@ static void opinion_gradient(const wide* v, wide* gradient)
     }
     for (i = 0; i < o->count; i++) {
         const piece* p = &o->pieces[i];
-        wide u[3], g[3];
+        wide u[3] = {0}, g[3] = {0};
         piece_velocity(p, n, v, u);
         piece_impulse(p, o->dt, u, g);
         for (k = 0; k < p->rows; k++) {
@@ -717,7 +721,7 @@ static wide norm_a(const wide* x)
 /* How far from the answer v can be at most, in the norm of A: the cost is strongly convex in it. */
 static wide opinion_distance(const wide* v)
 {
-    wide gradient[MOST_UNKNOWNS], x[MOST_UNKNOWNS];
+    wide gradient[MOST_UNKNOWNS] = {0}, x[MOST_UNKNOWNS] = {0};
     opinion_gradient(v, gradient);
     memcpy(x, gradient, sizeof x);
     cholesky_solve(opinion.n, opinion.n, opinion.factor, x);
@@ -729,7 +733,7 @@ static void piece_hessian(const piece* p, const wide u[3], wide h[3][3])
 {
     int32_t i, k;
     for (k = 0; k < p->rows; k++) {
-        wide above[3], below[3], high[3], low[3], step;
+        wide above[3] = {0}, below[3] = {0}, high[3] = {0}, low[3] = {0}, step;
         for (i = 0; i < 3; i++) above[i] = below[i] = i < p->rows ? u[i] : 0;
         step = 1e-7L * (u[k] < 0 ? -u[k] : u[k]) + 1e-10L;
         above[k] += step;
@@ -748,7 +752,7 @@ static wide opinion_stiffness(const wide* v)
     int32_t i, k, m;
     for (i = 0; i < opinion.count; i++) {
         const piece* p = &opinion.pieces[i];
-        wide u[3], h[3][3], most = 0;
+        wide u[3] = {0}, h[3][3] = {{0}}, most = 0;
         piece_velocity(p, opinion.n, v, u);
         piece_hessian(p, u, h);
         for (k = 0; k < p->rows; k++) {
@@ -777,14 +781,14 @@ static int opinion_minimise(wide* v)
     second_opinion* o = &opinion;
     int32_t n = o->n, iteration, i, j, k, m, turn;
     for (iteration = 0; iteration < 400; iteration++) {
-        wide gradient[MOST_UNKNOWNS], d[MOST_UNKNOWNS], low = 0, high = 1, scale;
+        wide gradient[MOST_UNKNOWNS] = {0}, d[MOST_UNKNOWNS] = {0}, low = 0, high = 1, scale;
         scale = norm_a(v) + norm_a(o->v_free);
         if (opinion_distance(v) <= 1e4L * (wide)LDBL_EPSILON * scale) return 1;
         opinion_gradient(v, gradient);
         memcpy(h, o->a, sizeof h);
         for (i = 0; i < o->count; i++) {
             const piece* p = &o->pieces[i];
-            wide u[3], w[3][3];
+            wide u[3] = {0}, w[3][3] = {{0}};
             piece_velocity(p, n, v, u);
             piece_hessian(p, u, w);
             for (k = 0; k < p->rows; k++) {
@@ -832,7 +836,7 @@ static void widen(int32_t n, const icf_real* v, wide* out)
    potentials amplify. */
 static void check_answer(const scene* s, const icf_real* v, const char* what)
 {
-    wide x[MOST_UNKNOWNS], distance, scale, stiffness;
+    wide x[MOST_UNKNOWNS] = {0}, distance, scale, stiffness;
     opinion_make(s);
     widen(s->unknowns, v, x);
     distance = opinion_distance(x);
@@ -1103,7 +1107,7 @@ static void test_compliance_modulation(void)
     const double mu = 0.5, k = 2e4, m = 1, dt = 5e-3, tau = 0.02, d = 2, softness = 0.05;
     int model;
     for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
-        double diagonal[3] = {1e4, 1e4, 0}, phi = 0, expected, slip, load = m * gravity, stop;
+        double diagonal[3] = {100, 100, 0}, phi = 0, expected, slip, load = m * gravity, stop;
         scene* s = scene_begin(&first_scene, dt);
         icf_contact* c;
         icf_contact_result r;
@@ -1133,7 +1137,7 @@ static void test_compliance_modulation(void)
             phi += dt * (double)v[2];
         }
         slip = (double)r.velocity.x;
-        CHECK_NEAR(slip, 2, 1e-5, 0);
+        CHECK_NEAR(slip, 2, 1e-3, 0);
         if (model == ICF_MODEL_LAGGED) {
             expected = -load / k;
         } else if (model == ICF_MODEL_SIMILAR) {
@@ -1146,9 +1150,10 @@ static void test_compliance_modulation(void)
             expected = mu * (dt + tau) * slip - load / k * (1 + mu * mu * rt / rn);
             TEST_CHECK(mu * mu * rt / rn > 0.01); /* it can be seen */
         }
-        /* The solve ends when the momentum error is 4 EPS of the momentum sqrt(1e4) 2, in the
-           units of D; phi is a sum of many steps, a rounding each. */
-        stop = 4 * EPS * 200 / (load * dt);
+        /* The solve ends when the momentum error is 4 EPS of the momentum sqrt(100) 2, in the
+           units of D, or the step that of the velocity; what the contact makes of that is at
+           most 4 times as much. phi is a sum of many steps, a rounding each. */
+        stop = 4 * 4 * EPS * 20 / (load * dt);
         CHECK_NEAR(phi, expected, 2000 * EPS, load / k * stop + 20 * EPS * load * dt * dt);
         CHECK_NEAR(r.force.z, load, 5000 * EPS + stop, 0);
     }
@@ -1784,7 +1789,7 @@ static void check_two_bodies(const char* what, int rows, int held, int both)
         {0.02, 0.03, 0.01}
     };
     scene* s = scene_begin(&first_scene, gravity_free);
-    icf_real v[12];
+    icf_real v[12] = {0};
     int i, k, step;
     TEST_CASE(what);
     for (i = 0; i < 3; i++) {
@@ -1916,7 +1921,7 @@ static void test_rope(void)
         solve_exactly(s, v, NULL);
         check_answer(s, v, "rope");
         if (!taut) {
-            TEST_CHECK(!memcmp(v, s->v_free, sizeof v));
+            TEST_CHECK(same_bits(v, s->v_free, sizeof v));
             TEST_CHECK(row_result(0).impulse == 0);
             continue;
         }
@@ -2068,7 +2073,7 @@ static void test_custom_law(void)
             scene *s = &first_scene, *t = &second_scene;
             custom_law law;
             icf_contact* c = scene_point_on_floor(s, 0.01, 1.5);
-            icf_real v[3], other[3];
+            icf_real v[3] = {0}, other[3] = {0};
             int i;
             law.k = random_between(1e3, 1e4);
             law.d = trial % 3 ? random_between(0, 3) : 0;
@@ -2196,8 +2201,9 @@ static void random_contact(icf_contact* c, int features, int rows)
     c->softness = R(random_between(1e-3, 1e-2));
     if (c->model == ICF_MODEL_SAP) c->softness = R(random_between(0.01, 0.1));
     if (rows == 6) {
-        c->point = icf_vec3_make(R(random_between(-0.3, 0.3)), R(random_between(-0.3, 0.3)),
-                                 R(random_between(-0.3, 0.3)));
+        c->point.x = R(random_between(-0.3, 0.3));
+        c->point.y = R(random_between(-0.3, 0.3));
+        c->point.z = R(random_between(-0.3, 0.3));
     }
     if (features & WITH_LAWS && c->model != ICF_MODEL_SAP) {
         switch (random_below(4)) {
@@ -2247,17 +2253,20 @@ static void random_rows(scene* s, int32_t link, int32_t rows)
 }
 
 /* Cliques of all sizes, links of one, two or three of them, everything that the second opinion
-   knows. */
-static void random_scene(scene* s, int features, int32_t cliques, int32_t links)
+   knows: `cliques` .. cliques + more_cliques of the former, likewise of the latter. */
+static void random_scene(scene* s, int features, int32_t cliques, int32_t more_cliques,
+                         int32_t links, int32_t more_links)
 {
     int32_t i, k, b, size;
     int with_bias = !(features & WITH_BARRIERS);
     /* slow ones stick, fast ones slip */
     double speed = exp(random_between(log(0.01), log(1)));
     scene_begin(s, random_between(5e-3, 1.5e-2));
+    cliques += random_below(more_cliques + 1);
+    links += random_below(more_links + 1);
     for (i = 0; i < cliques; i++) {
         static const int32_t sizes[] = {6, 3, 6, 1, 8};
-        double mass[64];
+        double mass[64] = {0};
         size = sizes[random_below(5)];
         random_mass(size, exp(random_between(log(0.3), log(3))), mass);
         scene_clique(s, size, mass);
@@ -2272,7 +2281,7 @@ static void random_scene(scene* s, int features, int32_t cliques, int32_t links)
         if (blocks > cliques) blocks = cliques;
         scene_link(s, rows);
         for (b = 0; b < blocks; b++) {
-            double block[48];
+            double block[48] = {0};
             int again = 1;
             while (again) {
                 of[b] = random_below(cliques);
@@ -2296,7 +2305,7 @@ static void random_scene(scene* s, int features, int32_t cliques, int32_t links)
         /* as in a mesh: springs (G_p v_p - G_q v_q)^2, on the diagonal as well */
         for (i = 1; i < cliques; i++) {
             int32_t of[2], e, j;
-            double g[2][3 * 8], block[64];
+            double g[2][3 * 8], block[64] = {0};
             of[0] = random_below(i);
             of[1] = i;
             if (random_below(2)) {
@@ -2351,7 +2360,7 @@ static void random_start(const scene* s, double speed, icf_real* v)
 /* |a - b| over the size of the answer, both in the norm of A of the second opinion. */
 static double relative_distance(const scene* s, const icf_real* a, const wide* b)
 {
-    wide x[MOST_UNKNOWNS], scale;
+    wide x[MOST_UNKNOWNS] = {0}, scale;
     int32_t i;
     scale = norm_a(b) + norm_a(opinion.v_free);
     for (i = 0; i < s->unknowns; i++) x[i] = (wide)a[i] - b[i];
@@ -2367,11 +2376,11 @@ static void test_second_opinion(void)
         TEST_CASE(families[family].name);
         for (trial = 0; trial < 25; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0};
             icf_stats stats;
             int32_t i;
             random_seed(SEED + (uint32_t)(100 * family + trial));
-            random_scene(s, families[family].features, 1 + random_below(7), 1 + random_below(9));
+            random_scene(s, families[family].features, 1, 6, 1, 8);
             memcpy(v, s->v_last, sizeof v);
             solve_exactly(s, v, &stats);
             check_answer(s, v, families[family].name);
@@ -2383,7 +2392,7 @@ static void test_second_opinion(void)
                 CHECK_NEAR(r.w, opinion.pieces[i].w, 100 * EPS, 0);
             }
             if (!(families[family].features & WITH_BARRIERS) && trial < 8) {
-                wide x[MOST_UNKNOWNS];
+                wide x[MOST_UNKNOWNS] = {0};
                 double off;
                 memcpy(x, opinion.v_free, sizeof x);
                 if (!TEST_CHECK_(opinion_minimise(x), "trial %d: no second opinion, %g; seed %u",
@@ -2410,13 +2419,13 @@ static void test_random_starts(void)
     int family, trial, start, open = 0, stick = 0, slip = 0;
     for (family = 0; family < FAMILIES; family++) {
         TEST_CASE(families[family].name);
-        for (trial = 0; trial < 8; trial++) {
+        for (trial = 0; trial < 30; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
-            wide x[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+            wide x[MOST_UNKNOWNS] = {0};
             int32_t i;
             random_seed(SEED + (uint32_t)(100 * family + trial));
-            random_scene(s, families[family].features, 3 + random_below(5), 4 + random_below(9));
+            random_scene(s, families[family].features, 3, 4, 4, 8);
             memcpy(v, s->v_last, sizeof v);
             solve_exactly(s, v, NULL);
             for (i = 0; i < s->p.contacts; i++) {
@@ -2439,8 +2448,54 @@ static void test_random_starts(void)
         }
     }
     TEST_CASE(NULL);
-    TEST_CHECK_(open >= 100 && stick >= 30 && slip >= 200, "%d open, %d stick, %d slip", open,
+    TEST_CHECK_(open >= 400 && stick >= 100 && slip >= 500, "%d open, %d stick, %d slip", open,
                 stick, slip);
+}
+
+/* A start from far behind the barriers or far in front of them costs iterations and nothing
+   else. */
+static void test_barriers_from_afar(void)
+{
+    static icf_iteration history[1001];
+    int trial, start;
+    for (trial = 0; trial < 40; trial++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+        wide x[MOST_UNKNOWNS] = {0};
+        random_seed(SEED + (uint32_t)trial);
+        random_scene(s, WITH_LAGGED | WITH_BARRIERS, 2, 6, 3, 9);
+        memcpy(v, s->v_last, sizeof v);
+        solve_exactly(s, v, NULL);
+        opinion_make(s);
+        widen(s->unknowns, v, x);
+        for (start = 0; start < 4; start++) {
+            static const double speeds[] = {3, 100, 1000, 1e4};
+            icf_options o = exact();
+            icf_stats stats;
+            icf_result result;
+            int32_t i;
+            double off;
+            o.history = history;
+            o.history_capacity = 1001;
+            random_start(s, speeds[start], other);
+            result = solve(s, &o, other, &stats);
+            TEST_CHECK_(result == ICF_RESULT_OK, "trial %d, from %g m/s: %s; seed %u", trial,
+                        speeds[start], icf_result_string(result), (unsigned)SEED);
+            for (i = 1; i < stats.history; i++) {
+                /* a fall of many orders leaves the rounding of where it began */
+                if (!TEST_CHECK_((double)history[i].cost <=
+                                     (1 + 100 * EPS) * (double)history[i - 1].cost,
+                                 "trial %d, from %g m/s: from %g to %g at iteration %d; seed %u",
+                                 trial, speeds[start], (double)history[i - 1].cost,
+                                 (double)history[i].cost, (int)i, (unsigned)SEED)) {
+                    break;
+                }
+            }
+            off = relative_distance(s, other, x);
+            TEST_CHECK_(off <= 200 * EPS, "trial %d, from %g m/s: %g off; seed %u", trial,
+                        speeds[start], off, (unsigned)SEED);
+        }
+    }
 }
 
 /* Without v_last friction looks back to where the solve starts. */
@@ -2449,15 +2504,15 @@ static void test_no_last(void)
     int family;
     for (family = 0; family < FAMILIES; family++) {
         scene* s = &first_scene;
-        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
         random_seed(SEED + (uint32_t)family);
-        random_scene(s, families[family].features, 5, 6);
+        random_scene(s, families[family].features, 5, 0, 6, 0);
         memcpy(v, s->v_last, sizeof v);
         memcpy(other, v, sizeof v);
         solve_exactly(s, v, NULL);
         s->p.v_last = NULL;
         solve_exactly(s, other, NULL);
-        TEST_CHECK_(!memcmp(v, other, (size_t)s->unknowns * sizeof *v), "%s",
+        TEST_CHECK_(same_bits(v, other, (size_t)s->unknowns * sizeof *v), "%s",
                     families[family].name);
     }
 }
@@ -2473,8 +2528,8 @@ static void test_frames_are_rows(void)
     random_seed(SEED);
     for (trial = 0; trial < 40; trial++) {
         scene *s = scene_begin(&first_scene, 0.01), *t = scene_begin(&second_scene, 0.01);
-        double mass[64], block[2][36];
-        icf_real v[12], other[12];
+        double mass[64] = {0}, block[2][36];
+        icf_real v[12] = {0}, other[12] = {0};
         int32_t i, j, b, contacts = 1 + random_below(4);
         for (b = 0; b < 2; b++) {
             random_mass(6, 1, mass);
@@ -2487,7 +2542,7 @@ static void test_frames_are_rows(void)
         for (i = 0; i < 6; i++) s->bias[i] = R(random_between(-0.2, 0.2));
         for (k = 0; k < contacts; k++) {
             icf_contact* c = scene_contact(s, 0);
-            wide d[3][3], point[3], surface[3];
+            wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0};
             int32_t l = scene_link(t, 3);
             model = trial % 3;
             random_contact(c, 1 << model, 6);
@@ -2499,7 +2554,7 @@ static void test_frames_are_rows(void)
             for (b = 0; b < 2; b++) {
                 double rows[18];
                 for (i = 0; i < 3; i++) {
-                    wide all[MOST_UNKNOWNS], bias;
+                    wide all[MOST_UNKNOWNS] = {0}, bias;
                     read_link(s, 0, 0, d[i], point, all, &bias);
                     for (j = 0; j < 6; j++) rows[6 * i + j] = (double)all[6 * b + j];
                     t->bias[t->bias_at[l] + i] = R(bias);
@@ -2522,7 +2577,7 @@ static void test_frames_are_rows(void)
         solve_exactly(s, v, NULL);
         {
             icf_contact_result r[4], q;
-            wide x[MOST_UNKNOWNS];
+            wide x[MOST_UNKNOWNS] = {0};
             double off;
             opinion_make(s);
             widen(12, v, x);
@@ -2551,10 +2606,10 @@ static void test_any_tangent(void)
     random_seed(SEED);
     for (trial = 0; trial < 30; trial++) {
         scene *s = &first_scene, *t = &second_scene;
-        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
-        wide x[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+        wide x[MOST_UNKNOWNS] = {0};
         double off;
-        random_scene(s, 1 << trial % 3, 3, 4);
+        random_scene(s, 1 << trial % 3, 3, 0, 4, 0);
         for (i = 0; i < s->p.contacts; i++) s->contact[i].friction2 = -1;
         scene_copy(t, s);
         for (i = 0; i < t->p.contacts; i++) t->contact[i].tangent = icf_vec3_make(0, 0, 0);
@@ -2581,7 +2636,7 @@ static void scene_append(scene* s, const scene* more)
 {
     int32_t c, l, b, i, cliques = s->p.cliques, links = s->p.links, start = s->unknowns;
     for (c = 0; c < more->p.cliques; c++) {
-        double mass[64];
+        double mass[64] = {0};
         for (i = 0; i < more->sizes[c] * more->sizes[c]; i++) {
             mass[i] = (double)more->mass[more->mass_at[c] + i];
         }
@@ -2592,7 +2647,7 @@ static void scene_append(scene* s, const scene* more)
     for (l = 0; l < more->p.links; l++) {
         scene_link(s, more->link_rows[l]);
         for (b = more->link_start[l]; b < more->link_start[l + 1]; b++) {
-            double block[64];
+            double block[64] = {0};
             for (i = 0; i < more->block_at[b + 1] - more->block_at[b]; i++) {
                 block[i] = (double)more->blocks[more->block_at[b] + i];
             }
@@ -2613,7 +2668,7 @@ static void scene_append(scene* s, const scene* more)
         row->link += links;
     }
     for (i = 0; i < more->p.couplings; i++) {
-        double block[64];
+        double block[64] = {0};
         for (c = 0; c < more->coupling_at[i + 1] - more->coupling_at[i]; c++) {
             block[c] = (double)more->couplings[more->coupling_at[i] + c];
         }
@@ -2629,7 +2684,7 @@ static void test_islands(void)
     int trial, i, k;
     for (trial = 0; trial < 24; trial++) {
         scene* s = &first_scene;
-        icf_real v[MOST_UNKNOWNS], alone[4][MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, alone[4][MOST_UNKNOWNS];
         icf_contact_result first[4];
         icf_stats one, all, stats;
         int32_t at, order[4], islands = 0, iterations = 0, factorizations = 0, sum = 0;
@@ -2642,8 +2697,7 @@ static void test_islands(void)
             if (i == 2) {
                 scene_copy(small, &small_scenes[0]); /* a copy of the first */
             } else {
-                random_scene(small, families[trial % FAMILIES].features, 1 + random_below(3),
-                             1 + random_below(3));
+                random_scene(small, families[trial % FAMILIES].features, 1, 2, 1, 2);
             }
             small->p.dt = R(dt);
             memcpy(alone[i], small->v_last, sizeof alone[i]);
@@ -2685,13 +2739,13 @@ static void test_islands(void)
                 int32_t bytes = small->unknowns * (int32_t)sizeof(icf_real);
                 TEST_CHECK(v[at] == R(0.1) * (icf_real)(i + 1) && v[at + 1] == R(-0.7));
                 at += 2;
-                TEST_CHECK_(!memcmp(v + at, alone[order[i]], (size_t)bytes),
+                TEST_CHECK_(same_bits(v + at, alone[order[i]], (size_t)bytes),
                             "trial %d: island %d of order %d has other bits; seed %u", trial, i, k,
                             (unsigned)SEED);
                 at += small->unknowns;
                 if (small->p.contacts) {
                     icf_contact_result r = contact_result(contacts);
-                    TEST_CHECK(!memcmp(&r, &first[order[i]], sizeof r));
+                    TEST_CHECK(same_bits(&r, &first[order[i]], sizeof r));
                     contacts += small->p.contacts;
                 }
             }
@@ -2705,16 +2759,16 @@ static void test_order(void)
     int trial;
     for (trial = 0; trial < 4 * FAMILIES; trial++) {
         scene *s = &first_scene, *t = &second_scene;
-        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
-        wide x[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+        wide x[MOST_UNKNOWNS] = {0};
         int32_t i, k, l, b, at[MOST_LINKS];
         double off;
         random_seed(SEED + (uint32_t)trial);
-        random_scene(s, families[trial % FAMILIES].features, 5, 8);
+        random_scene(s, families[trial % FAMILIES].features, 5, 0, 8, 0);
         scene_begin(t, (double)s->p.dt);
         t->p.dt = s->p.dt;
         for (i = 0; i < s->p.cliques; i++) {
-            double mass[64];
+            double mass[64] = {0};
             for (k = 0; k < s->sizes[i] * s->sizes[i]; k++)
                 mass[k] = (double)s->mass[s->mass_at[i] + k];
             scene_clique(t, s->sizes[i], mass);
@@ -2723,7 +2777,7 @@ static void test_order(void)
         for (l = s->p.links - 1; l >= 0; l--) {
             at[l] = scene_link(t, s->link_rows[l]);
             for (b = s->link_start[l + 1] - 1; b >= s->link_start[l]; b--) {
-                double block[64];
+                double block[64] = {0};
                 for (k = 0; k < s->block_at[b + 1] - s->block_at[b]; k++) {
                     block[k] = (double)s->blocks[s->block_at[b] + k];
                 }
@@ -2745,7 +2799,7 @@ static void test_order(void)
         }
         for (i = s->p.couplings - 1; i >= 0; i--) {
             int32_t a = s->pairs[2 * i], c = s->pairs[2 * i + 1], j;
-            double block[64];
+            double block[64] = {0};
             for (k = 0; k < s->sizes[a]; k++) {
                 for (j = 0; j < s->sizes[c]; j++) {
                     block[j * s->sizes[a] + k] =
@@ -2774,13 +2828,13 @@ static void test_couplings(void)
     for (trial = 0; trial < 20; trial++) {
         scene *s = &first_scene, *t = &second_scene;
         static double a[64 * 64];
-        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
-        wide x[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+        wide x[MOST_UNKNOWNS] = {0};
         int32_t i, j, l, b, n;
         double off;
         icf_stats stats;
         random_seed(SEED + (uint32_t)trial);
-        random_scene(s, families[6].features, 2 + random_below(6), 1 + random_below(6));
+        random_scene(s, families[6].features, 2, 5, 1, 5);
         n = s->unknowns;
         TEST_CHECK(n <= 64);
         opinion_make(s);
@@ -2863,12 +2917,12 @@ static void ring_scene(scene* s, int32_t bodies)
     int32_t i, k;
     scene_begin(s, 0.01);
     for (i = 0; i < bodies; i++) {
-        double mass[64];
+        double mass[64] = {0};
         random_mass(6, 1, mass);
         scene_clique(s, 6, mass);
     }
     for (i = 0; i < 2 * bodies; i++) {
-        double block[36];
+        double block[36] = {0};
         int32_t rows = 3 + 3 * (i % 2), l = scene_link(s, rows);
         for (k = 0; k < 6 * rows; k++) block[k] = random_between(-1, 1);
         scene_block(s, i / 2, block);
@@ -2894,8 +2948,8 @@ static void test_workspace_sizes(void)
     int trial;
     for (trial = 0; trial < 4; trial++) {
         scene* s = &first_scene;
-        icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
-        wide x[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
+        wide x[MOST_UNKNOWNS] = {0};
         icf_stats stats, again;
         icf_options o = exact();
         size_t full, least, bytes;
@@ -2923,7 +2977,7 @@ static void test_workspace_sizes(void)
         TEST_CHECK(solve_in(s, stats.bytes, &o, other, &again) == ICF_RESULT_OK);
         TEST_CHECK(again.iterative == 0 && again.bytes == stats.bytes);
         TEST_CHECK(again.iterations == stats.iterations);
-        TEST_CHECK(!memcmp(v, other, (size_t)s->unknowns * sizeof *v));
+        TEST_CHECK(same_bits(v, other, (size_t)s->unknowns * sizeof *v));
 
         memcpy(other, s->v_last, sizeof v);
         TEST_CHECK(solve_in(s, least, &o, other, &again) == ICF_RESULT_OK);
@@ -2969,7 +3023,7 @@ static void test_workspace_sizes(void)
             result = solve_in(s, bytes, &o, other, &again);
             TEST_CHECK(result == ICF_RESULT_TOO_SMALL || result == ICF_RESULT_OK);
             if (result == ICF_RESULT_TOO_SMALL) {
-                TEST_CHECK(!memcmp(other, s->v_last, sizeof v));
+                TEST_CHECK(same_bits(other, s->v_last, sizeof v));
                 TEST_CHECK_(again.bytes == stats.bytes || again.bytes == 0 || again.bytes > bytes,
                             "%lu bytes wanted, not %lu", (unsigned long)again.bytes,
                             (unsigned long)stats.bytes);
@@ -3031,10 +3085,10 @@ static void test_reserve(void)
 {
     scene *s = &first_scene, *t = &second_scene;
     icf_workspace w;
-    icf_real v[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0};
     int before;
     random_seed(SEED);
-    random_scene(s, WITH_LAGGED | WITH_ROWS, 3, 3);
+    random_scene(s, WITH_LAGGED | WITH_ROWS, 3, 0, 3, 0);
     ring_scene(t, 10);
     memset(&w, 0, sizeof w);
     before = allocations;
@@ -3077,7 +3131,7 @@ static void test_reserve(void)
 /* cost of v, as the library counts it: a solve that may not iterate */
 static double cost_at(const scene* s, const icf_real* at, double* certificate)
 {
-    icf_real v[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0};
     icf_options o = icf_default_options();
     icf_stats stats;
     icf_result result;
@@ -3099,12 +3153,12 @@ static void test_cost_falls(void)
     for (family = 0; family < FAMILIES; family++) {
         for (trial = 0; trial < 10; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0};
             icf_options o = exact();
             icf_stats stats;
             int32_t i;
             random_seed(SEED + (uint32_t)(10 * family + trial));
-            random_scene(s, families[family].features, 4, 7);
+            random_scene(s, families[family].features, 4, 0, 7, 0);
             random_start(s, trial % 2 ? 1 : 50, v);
             o.history = history;
             o.history_capacity = 1001;
@@ -3132,11 +3186,11 @@ static void test_cost_falls(void)
                 o.history = few;
                 o.history_capacity = 2;
                 random_seed(SEED + (uint32_t)(10 * family + trial));
-                random_scene(s, families[family].features, 4, 7);
+                random_scene(s, families[family].features, 4, 0, 7, 0);
                 random_start(s, trial % 2 ? 1 : 50, v);
                 TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
                 TEST_CHECK(stats.history == 2);
-                TEST_CHECK(!memcmp(few, history, 2 * sizeof *few));
+                TEST_CHECK(same_bits(few, history, 2 * sizeof *few));
                 for (i = 0; i < (int32_t)sizeof few[2]; i++) {
                     TEST_CHECK(((unsigned char*)&few[2])[i] == UNTOUCHED);
                 }
@@ -3164,12 +3218,12 @@ static void test_budgets(void)
     for (family = 0; family < FAMILIES; family++) {
         for (trial = 0; trial < 6; trial++) {
             scene* s = &first_scene;
-            icf_real start[MOST_UNKNOWNS], v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+            icf_real start[MOST_UNKNOWNS] = {0}, v[MOST_UNKNOWNS] = {0}, best[MOST_UNKNOWNS] = {0};
             icf_stats full, stats;
             double cost, optimum;
             int budget, kind;
             random_seed(SEED + (uint32_t)(10 * family + trial));
-            random_scene(s, families[family].features, 5, 8);
+            random_scene(s, families[family].features, 5, 0, 8, 0);
             random_start(s, families[family].features & WITH_BARRIERS ? 0 : 3, start);
             memcpy(best, start, sizeof best);
             solve_exactly(s, best, &full);
@@ -3221,18 +3275,24 @@ static void test_warm_start(void)
     int family;
     for (family = 0; family < FAMILIES; family++) {
         scene* s = &first_scene;
-        icf_real v[MOST_UNKNOWNS], before[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, before[MOST_UNKNOWNS];
         icf_stats stats;
         random_seed(SEED + (uint32_t)family);
-        random_scene(s, families[family].features, 4, 6);
+        random_scene(s, families[family].features, 4, 0, 6, 0);
         memcpy(v, s->v_last, sizeof v);
         solve_exactly(s, v, NULL);
         memcpy(before, v, sizeof v);
         TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
-        TEST_CHECK_(stats.stop == ICF_STOP_CONVERGED && stats.iterations == 0 &&
-                        stats.factorizations == 0,
-                    "%s: %d iterations", families[family].name, (int)stats.iterations);
-        TEST_CHECK(!memcmp(v, before, (size_t)s->unknowns * sizeof *v));
+        /* where rounding leaves more than the tolerance, as in float it may, one factor shows
+           that */
+        TEST_CHECK_(stats.iterations == 0 &&
+                        (stats.stop == ICF_STOP_CONVERGED
+                             ? stats.factorizations == 0
+                             : stats.factorizations <= 1 &&
+                                   stats.momentum_error > icf_default_options().tolerance),
+                    "%s: %d iterations, %d factorisations; seed %u", families[family].name,
+                    (int)stats.iterations, (int)stats.factorizations, (unsigned)SEED);
+        TEST_CHECK(same_bits(v, before, (size_t)s->unknowns * sizeof *v));
         if (s->p.contacts) contact_result(0); /* and there are results */
     }
 }
@@ -3246,14 +3306,14 @@ static void test_tolerance(void)
             for (k = 0; k < 4; k++) {
                 static const double tolerances[] = {1e-1, 1e-2, 1e-3, 1e-6};
                 scene* s = &first_scene;
-                icf_real v[MOST_UNKNOWNS];
-                wide x[MOST_UNKNOWNS], gradient[MOST_UNKNOWNS], worst = 0;
+                icf_real v[MOST_UNKNOWNS] = {0};
+                wide x[MOST_UNKNOWNS] = {0}, gradient[MOST_UNKNOWNS] = {0}, worst = 0;
                 icf_options o = icf_default_options();
                 icf_stats stats;
                 wide up = 0, momentum = 0, pushed = 0;
                 int32_t i;
                 random_seed(SEED + (uint32_t)(10 * family + trial));
-                random_scene(s, families[family].features, 1 + random_below(4), 8);
+                random_scene(s, families[family].features, 1, 3, 8, 0);
                 o.tolerance = R(tolerances[k]);
                 memcpy(v, s->v_last, sizeof v);
                 TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
@@ -3292,15 +3352,15 @@ static void test_certificate(void)
     for (family = 0; family < FAMILIES - 1; family++) {
         for (trial = 0; trial < 6; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0}, best[MOST_UNKNOWNS] = {0};
             icf_options o = icf_default_options();
             icf_stats full, stats;
             random_seed(SEED + (uint32_t)(10 * family + trial));
-            random_scene(s, families[family].features, 4, 6);
+            random_scene(s, families[family].features, 4, 0, 6, 0);
             memcpy(best, s->v_last, sizeof v);
             solve_exactly(s, best, &full);
             for (k = 1; k < 4; k++) {
-                wide x[MOST_UNKNOWNS];
+                wide x[MOST_UNKNOWNS] = {0};
                 double expected, slack;
                 memcpy(v, s->v_last, sizeof v);
                 o.iterations = k;
@@ -3345,14 +3405,14 @@ static void test_certificate_of_meshes(void)
     for (trial = 0; trial < 20; trial++) {
         scene* s = &first_scene;
         static icf_real bound[MOST_MASS];
-        icf_real v[MOST_UNKNOWNS], best[MOST_UNKNOWNS];
+        icf_real v[MOST_UNKNOWNS] = {0}, best[MOST_UNKNOWNS] = {0};
         icf_options o = exact();
         icf_stats full, stats, with;
-        wide x[MOST_UNKNOWNS], gradient[MOST_UNKNOWNS], sum = 0;
+        wide x[MOST_UNKNOWNS] = {0}, gradient[MOST_UNKNOWNS] = {0}, sum = 0;
         int32_t i, c;
         double gap, slack;
         random_seed(SEED + (uint32_t)trial);
-        random_scene(s, families[6].features, 3 + random_below(4), 5);
+        random_scene(s, families[6].features, 3, 3, 5, 0);
         if (trial % 2) {
             /* inertia so large that the rows are dominated by their diagonals */
             for (c = 0; c < s->p.cliques; c++) {
@@ -3383,7 +3443,7 @@ static void test_certificate_of_meshes(void)
         /* it is for the certificate: the answer is the same to the bit */
         memcpy(v, s->v_last, sizeof v);
         solve_exactly(s, v, &with);
-        TEST_CHECK_(!memcmp(v, best, (size_t)s->unknowns * sizeof *v),
+        TEST_CHECK_(same_bits(v, best, (size_t)s->unknowns * sizeof *v),
                     "trial %d: a bound changes the answer; seed %u", trial, (unsigned)SEED);
         memcpy(v, s->v_last, sizeof v);
         solve(s, &o, v, &with);
@@ -3406,11 +3466,11 @@ static void test_scale(void)
     for (family = 0; family < FAMILIES; family++) {
         for (trial = 0; trial < 4; trial++) {
             scene *s = &first_scene, *t = &second_scene;
-            icf_real v[MOST_UNKNOWNS], other[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0}, other[MOST_UNKNOWNS] = {0};
             icf_stats stats, again;
             icf_options o = icf_default_options();
             random_seed(SEED + (uint32_t)(10 * family + trial));
-            random_scene(s, families[family].features, 4, 6);
+            random_scene(s, families[family].features, 4, 0, 6, 0);
             memcpy(v, s->v_last, sizeof v);
             o.tolerance = R(1e-4);
             TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
@@ -3466,7 +3526,7 @@ static void test_scale(void)
                             families[family].name, trial, (int)stats.iterations,
                             (int)again.iterations, (double)m, (double)u, (unsigned)SEED);
                 for (i = 0; i < s->unknowns; i++) other[i] /= u;
-                TEST_CHECK_(!memcmp(v, other, (size_t)s->unknowns * sizeof *v),
+                TEST_CHECK_(same_bits(v, other, (size_t)s->unknowns * sizeof *v),
                             "%s %d: other bits at scale %d; seed %u", families[family].name, trial,
                             which, (unsigned)SEED);
             }
@@ -3485,11 +3545,11 @@ static void test_results(void)
     for (family = 0; family < FAMILIES; family++) {
         for (trial = 0; trial < 10; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0};
             wide x[MOST_UNKNOWNS], pushed[MOST_UNKNOWNS] = {0}, moved[MOST_UNKNOWNS], scale;
             int32_t i, j, k;
             random_seed(SEED + (uint32_t)(10 * family + trial));
-            random_scene(s, families[family].features, 4, 6);
+            random_scene(s, families[family].features, 4, 0, 6, 0);
             memcpy(v, s->v_last, sizeof v);
             solve_exactly(s, v, NULL);
             opinion_make(s);
@@ -3498,7 +3558,7 @@ static void test_results(void)
                 10 * (wide)EPS * (norm_a(x) + norm_a(opinion.v_free)) * (4 + opinion_stiffness(x));
             for (i = 0; i < opinion.count; i++) {
                 const piece* p = &opinion.pieces[i];
-                wide u[3], g[3], size = 0;
+                wide u[3] = {0}, g[3] = {0}, size = 0;
                 icf_real got[3];
                 piece_velocity(p, opinion.n, x, u);
                 piece_impulse(p, opinion.dt, u, g);
@@ -3570,12 +3630,13 @@ static void test_energy(void)
     for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
         for (trial = 0; trial < 30; trial++) {
             scene* s = &first_scene;
-            icf_real v[MOST_UNKNOWNS];
-            wide x[MOST_UNKNOWNS], last[MOST_UNKNOWNS], change[MOST_UNKNOWNS], kinetic, stored = 0;
+            icf_real v[MOST_UNKNOWNS] = {0};
+            wide x[MOST_UNKNOWNS] = {0}, last[MOST_UNKNOWNS] = {0}, change[MOST_UNKNOWNS] = {0},
+                 kinetic, stored = 0;
             wide taken = 0, integration, size;
             int32_t i, kept = 1, with_normals = trial % 3, with_friction = (trial / 3) % 2;
             random_seed(SEED + (uint32_t)trial);
-            random_scene(s, WITH_LAGGED, 3, 4);
+            random_scene(s, WITH_LAGGED, 3, 0, 4, 0);
             memset(s->bias, 0, sizeof s->bias);
             for (i = 0; i < s->p.contacts; i++) {
                 icf_contact* c = &s->contact[i];
@@ -3604,7 +3665,7 @@ static void test_energy(void)
             for (i = 0; i < s->p.contacts; i++) {
                 const icf_contact* c = &s->contact[i];
                 icf_contact_result r = contact_result(i);
-                wide u[3], dt = opinion.dt, phi = (wide)c->distance, end;
+                wide u[3] = {0}, dt = opinion.dt, phi = (wide)c->distance, end;
                 piece_velocity(&opinion.pieces[i], opinion.n, x, u);
                 end = phi + dt * u[2];
                 kept &= r.impulse.z > 0 && end < 0;
@@ -3664,7 +3725,7 @@ static void test_jacobian_delassus(void)
         scene* s = &first_scene;
         int32_t i, j, c, a, b, k;
         random_seed(SEED + (uint32_t)trial);
-        random_scene(s, families[trial % FAMILIES].features, 1 + random_below(5), 4);
+        random_scene(s, families[trial % FAMILIES].features, 1, 4, 4, 0);
         opinion_make(s);
         workspace_new(icf_workspace_bytes(&s->p, ICF_SPARSE_ITERATIVE));
         for (i = 0; i < s->p.contacts; i++) {
@@ -3685,7 +3746,7 @@ static void test_jacobian_delassus(void)
                 TEST_CHECK(icf_contact_delassus(&s->p, i, j, &workspace, w) == ICF_RESULT_OK);
                 for (a = 0; a < 3; a++) {
                     for (b = 0; b < 3; b++) {
-                        wide sum = 0, block[64], x[8];
+                        wide sum = 0, block[64] = {0}, x[8] = {0};
                         for (c = 0; c < s->p.cliques; c++) {
                             int32_t size = s->sizes[c];
                             for (k = 0; k < size * size; k++) {
@@ -3736,7 +3797,7 @@ static void test_nothing(void)
     scene_body(s, 1, 1, 1, 1);
     for (i = 0; i < 9; i++) s->v_free[i] = R(0.1 * i - 0.3);
     TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
-    TEST_CHECK(!memcmp(v, s->v_free, 9 * sizeof *v));
+    TEST_CHECK(same_bits(v, s->v_free, 9 * sizeof *v));
     TEST_CHECK(stats.islands == 0 && stats.iterations == 0 && stats.cost == 0);
 
     /* links that nothing looks at */
@@ -3745,7 +3806,7 @@ static void test_nothing(void)
     scene_link(s, 6);
     memset(v, 0, sizeof v);
     TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
-    TEST_CHECK(!memcmp(v, s->v_free, 9 * sizeof *v));
+    TEST_CHECK(same_bits(v, s->v_free, 9 * sizeof *v));
 
     /* one of the clique of size 0, and one of no clique, with contacts on them */
     scene_link(s, 3);
@@ -3755,7 +3816,7 @@ static void test_nothing(void)
     scene_contact(s, 1)->distance = R(-0.01);
     memset(v, 0, sizeof v);
     TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
-    TEST_CHECK(!memcmp(v, s->v_free, 9 * sizeof *v));
+    TEST_CHECK(same_bits(v, s->v_free, 9 * sizeof *v));
     contact_result(1);
 }
 
@@ -3770,7 +3831,7 @@ typedef struct refusal {
 static refusal refused(const scene* s, const icf_problem* problem, const icf_options* options,
                        const char* what)
 {
-    icf_real v[MOST_UNKNOWNS], before[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0}, before[MOST_UNKNOWNS];
     icf_contact_result r, kept;
     icf_stats stats;
     refusal answer;
@@ -3787,11 +3848,11 @@ static refusal refused(const scene* s, const icf_problem* problem, const icf_opt
     answer.which = stats.which;
     TEST_CHECK_(answer.result != ICF_RESULT_OK && answer.result != ICF_RESULT_NOT_CONVERGED,
                 "%s: %s", what, icf_result_string(answer.result));
-    TEST_CHECK_(!memcmp(v, before, sizeof v), "%s: v was changed", what);
+    TEST_CHECK_(same_bits(v, before, sizeof v), "%s: v was changed", what);
     TEST_CHECK_(stats.stop == ICF_STOP_NONE, "%s: stop %d", what, (int)stats.stop);
     again = icf_get_contact(&workspace, 0, &r);
     TEST_CHECK_(again == ICF_RESULT_BAD_STATE ||
-                    (again == ICF_RESULT_OK && !memcmp(&r, &kept, sizeof r)),
+                    (again == ICF_RESULT_OK && same_bits(&r, &kept, sizeof r)),
                 "%s: the results are neither what they were nor gone", what);
     return answer;
 }
@@ -3871,7 +3932,7 @@ static void test_not_finite(void)
                 CHECK_REFUSED(s, "v, no v_last", ICF_RESULT_NOT_FINITE, ICF_PART_CLIQUE, c);
                 s->v_last[i] = good;
                 {
-                    icf_real other[MOST_UNKNOWNS];
+                    icf_real other[MOST_UNKNOWNS] = {0};
                     memcpy(other, s->v_last, sizeof other);
                     other[i] = bad;
                     s->p.v_last = other;
@@ -3917,7 +3978,7 @@ static void test_not_finite(void)
         s->p.dt = R(0.01);
         /* and it was always the number */
         {
-            icf_real v[MOST_UNKNOWNS];
+            icf_real v[MOST_UNKNOWNS] = {0};
             memcpy(v, s->v_last, sizeof v);
             solve_exactly(s, v, NULL);
         }
@@ -4045,7 +4106,7 @@ static void test_bad_mass(void)
 {
     scene* s = &first_scene;
     int32_t i;
-    icf_real v[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0};
     good_scene(&second_scene);
     good_scene(s);
     /* two triangles that differ */
@@ -4281,7 +4342,7 @@ static void test_bad_problem(void)
     scene* s = &first_scene;
     icf_options o;
     refusal r;
-    icf_real v[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0};
     icf_stats stats;
     good_scene(&second_scene);
     good_scene(s);
@@ -4353,7 +4414,7 @@ static void test_huge_sizes(void)
     scene* s = &first_scene;
     int32_t i;
     icf_result result;
-    icf_real v[MOST_UNKNOWNS];
+    icf_real v[MOST_UNKNOWNS] = {0};
     icf_stats stats;
     good_scene(s);
     memcpy(v, s->v_last, sizeof v);
@@ -4365,7 +4426,7 @@ static void test_huge_sizes(void)
     TEST_CHECK_(result == ICF_RESULT_OVERFLOW || result == ICF_RESULT_TOO_SMALL, "%s",
                 icf_result_string(result));
     TEST_CHECK(stats.stop == ICF_STOP_NONE);
-    TEST_CHECK(!memcmp(v, s->v_last, sizeof v));
+    TEST_CHECK(same_bits(v, s->v_last, sizeof v));
 }
 
 TEST_LIST = {
@@ -4399,6 +4460,7 @@ TEST_LIST = {
     {"custom_law_broken",     test_custom_law_broken    },
     {"second_opinion",        test_second_opinion       },
     {"random_starts",         test_random_starts        },
+    {"barriers_from_afar",    test_barriers_from_afar   },
     {"no_last",               test_no_last              },
     {"frames_are_rows",       test_frames_are_rows      },
     {"any_tangent",           test_any_tangent          },
