@@ -138,10 +138,15 @@
        icf_get_contact(&w, i, &result);         // impulse, force, slip, mode, energy lost
        icf_workspace_destroy(&w);
 
+   Signs: a link's velocity is that of one side, B, relative to the other, A; along the normal of a contact,
+   positive is apart; impulses push B along +, and A back. Forces that are not potentials, gravity and the
+   gyroscopic ones, are in v*. Distances are those at the start of the step; positions move by dt v after it.
+   All matrices of a problem are row-major, those of icf_dense_... and icf_sparse_... column-major.
+
    A pair of bodies that touch in many points is one link of six rows: K of the one body minus K of the
-   other, both for the velocity at one point of reference, and `point` of each contact from there. If you have
-   the Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and leave `point`,
-   `normal` and `tangent` as they are by default.
+   other, both for the velocity at one point of reference, and `point` of each contact from there.
+   If you have the Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and
+   leave `point`, `normal` and `tangent` as they are by default.
 
    stats.momentum_error is what is left of the balance of momentum, relative to momenta and impulses;
    the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
@@ -149,9 +154,15 @@
    answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success.
 
    Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
-   kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce: the coefficient of
-   restitution at an impact speed v is near 1 - 2/3 dissipation v while that is near 1. slip_tolerance:
-   the speed at which something that sticks creeps.
+   kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce, and none above 1 /
+   dissipation: nothing leaves faster. In a step that is short beside sqrt(m / k) the coefficient of
+   restitution at a speed v is near 1 - 2/3 dissipation v while that is near 1. Longer steps take
+   more: without dissipation,
+
+       dt sqrt(k / m)     0.03    0.1     0.3     1       3
+       restitution        0.95    0.85    0.63    0.25    0.05
+
+   slip_tolerance: what sticks creeps at that speed where friction is at 0.7 of its limit.
 
    STEP BY STEP: A DENSE SYSTEM
 
@@ -178,9 +189,10 @@
    With memory of your own, instead of _create: icf_sparse_analyze takes the pattern and
    icf_sparse_pattern_bytes of memory; icf_sparse_bytes then says what the factor takes, and
    icf_sparse_bind gives it that. Call icf_sparse_analyze with every new pattern; it notices when it is the
-   old one, in the same memory. If it was not, s.bound is 0: ask icf_sparse_bytes and bind again, in the same
-   memory if that is enough. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the same object as
-   ICF_SPARSE_ITERATIVE, which takes memory in proportion to the blocks, and go on with the same calls.
+   old one, in the same memory. If it was not, s.bound is 0: ask icf_sparse_bytes and bind again, in
+   the same memory if that is enough. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the
+   same object as ICF_SPARSE_ITERATIVE, which takes memory in proportion to the blocks, and go on
+   with the same calls.
 
    ICF_SPARSE_PARTIAL is for matrices that change in few places. icf_sparse_begin_partial names the cliques
    whose blocks changed; then only blocks that icf_sparse_wants_diagonal and icf_sparse_wants_edge ask for
@@ -188,16 +200,20 @@
 
    TOPICS
 
+   Papers. ICF is Castro, Han and Masterjohn, Irrotational Contact Fields; SAP is Castro, Permenter and Han,
+   An Unconstrained Convex Formulation of Compliant Contact. Numbers in brackets are of their equations.
+
    Units and frames. SI units throughout. Frames are right handed. A quaternion is (x, y, z, w) with w
    the scalar; it and the transforms map from the body to the world: p_world = q p_body + p.
 
-   NaN. A NaN or an infinity in a matrix ends as ICF_RESULT_NOT_SPD; one in a right-hand side goes
-   through to the solution. Conjugate gradients answer ICF_RESULT_NOT_FINITE.
+   NaN. icf_solve refuses it. A NaN or an infinity in a matrix to be factored ends as
+   ICF_RESULT_NOT_SPD; one in a right-hand side goes through to the solution. Conjugate gradients
+   answer ICF_RESULT_NOT_FINITE.
 
    Errors. Whatever can fail returns an icf_result; 0 is success and errors are negative. A call that
    refuses its arguments leaves everything as it was; icf_solve says in stats->part and stats->which what
-   it refused. Structs that hold many numbers come from their icf_default_ function, and one that does not is
-   refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
+   it refused. Structs that hold many numbers come from their icf_default_ function, and one that
+   does not is refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
 
    Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
    fused multiply-adds is switched off inside the implementation, and only there, so that no compiler flag
@@ -206,7 +222,7 @@
    inlined into them: for equal bits there too, compile them with -ffp-contract=off.
 
    Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve takes;
-   with that it uses conjugate gradients for islands of more than one clique. stats.bytes says how much
+   with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how much
    would let it factor all. icf_workspace_reserve finds that out beforehand.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
@@ -852,17 +868,20 @@ typedef enum icf_law {
     ICF_LAW_CUSTOM       /* a function of the caller's */
 } icf_law;
 
-/* A law of the caller's: out[0] = cost [J s/m], out[1] = impulse n >= 0 [N s], out[2] = its slope
-   n' <= 0, at the velocity v of a contact that starts the step at `distance`. n = dt f(distance +
-   dt v, v), and the cost is the integral of n from v to where the force ends, or any other
-   function with the slope -n. It must be the same function at every call of a solve. */
+/* A law of the caller's: out[0] = cost [J], out[1] = impulse n >= 0 [N s], out[2] = its slope n' <= 0,
+   at the velocity v of a contact that starts the step at `distance`. n = dt f(distance + dt v, v), and
+   the cost is a function with the slope -n, best 0 where the force ends. The same function at every
+   call of a solve. Where it has no value (beyond a barrier), a cost that is not finite. */
 typedef void icf_law_function(void* user, icf_real dt, icf_real distance, icf_real v,
                               icf_real out[3]);
 
 typedef enum icf_model {
-    ICF_MODEL_LAGGED,  /* friction on the normal force at the start of the step: no gliding */
-    ICF_MODEL_SIMILAR, /* friction on the normal force of this step: glides at dt friction slip */
-    ICF_MODEL_SAP      /* the cone of the SAP paper; its law is Kelvin-Voigt whatever `law` says */
+    ICF_MODEL_LAGGED, /* friction on the normal force at the start of the step: none in the step in which a
+                          contact is made; sliding is as deep as resting */
+    ICF_MODEL_SIMILAR, /* friction on the normal force of this step; what slides at a speed s is carried
+                          dt friction s above where it would rest */
+    ICF_MODEL_SAP /* the cone of the SAP paper, carried (dt + relaxation) friction s above; its law is
+                          Kelvin-Voigt whatever `law` says */
 } icf_model;
 
 /* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
@@ -874,11 +893,13 @@ typedef struct icf_contact {
     int32_t law;   /* icf_law; default Hunt & Crossley */
 
     /* where, in the axes of the link */
-    icf_vec3 point;            /* from the reference point, m; links of 6 rows only; default 0 */
-    icf_vec3 normal;           /* unit vector, along which separating is positive; default z */
-    icf_vec3 tangent;          /* unit vector t1 across it, the first direction of friction; zero,
+    icf_vec3 point;   /* from the reference point, m; links of 6 rows only; default 0 */
+    icf_vec3 normal;  /* unit vector, along which separating is positive; default z */
+    icf_vec3 tangent; /* unit vector t1 across it, the first direction of friction; zero,
                           the default: any, x for the normal z. t2 = normal x t1 */
-    icf_vec3 surface_velocity; /* added to the velocity: a conveyor belt, m/s; default 0 */
+    /* added to the velocity, m/s: that of the surface of B less that of A. Under a box, which is B, a
+       belt that runs along +x: -x. Default 0 */
+    icf_vec3 surface_velocity;
 
     /* the normal force */
     icf_real distance;    /* phi at the start of the step, m; default 0 */
@@ -886,9 +907,9 @@ typedef struct icf_contact {
     icf_real dissipation; /* d of Hunt & Crossley and Hertz, default 10 s/m */
     icf_real relaxation;  /* tau of Kelvin-Voigt, default 0.01 s */
     icf_real range;       /* of the barriers, default 1e-3 m */
-    int32_t
-        by_force; /* 1: f = (force - stiffness dt v)+ (1 - dissipation v)+ with `force` [N] in place
-                             of the distance, and stiffness 0 allowed. Hunt & Crossley only. Default 0 */
+    /* 1: `force` in place of the distance: f = (force - stiffness dt v)+ (1 - dissipation v)+, and
+       stiffness 0 allowed; for Kelvin-Voigt and SAP the distance is -force / stiffness. Default 0 */
+    int32_t by_force;
     icf_real force;
     icf_real near_rigid; /* beta of SAP (29): stiffness is bounded so that a period is at least beta
                             steps. 0: off. Below 0, the default: 1 for SAP, off for the others */
@@ -900,13 +921,14 @@ typedef struct icf_contact {
     icf_real friction;        /* coefficient along t1 while slipping, default 0.5 */
     icf_real friction2;       /* along t2; below 0, the default: the same. Not for SAP */
     icf_real friction_static; /* while not slipping; below 0, the default: the same. Scales both */
-    icf_real slip_tolerance;  /* v_s, the slip of a contact that sticks, default 1e-4 m/s */
-    icf_real
-        softness; /* sigma of ICF (26) and SAP (30), default 1e-3; 0: v_s alone. Not 0 for SAP */
+    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so what sticks creeps.
+       e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has
+       the softness alone, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
+    icf_real slip_tolerance, softness;
     icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
-    icf_real
-        torsion; /* friction torque about the normal is this times the normal force, m; default 0 */
-    icf_real rolling;        /* and about the tangents; links of 6 rows only; default 0 */
+    /* torque of friction about the normal, and about the tangents, over the normal force, m: of
+       links of 6 rows; default 0 */
+    icf_real torsion, rolling;
     icf_real spin_tolerance; /* v_s of these two, default 1e-3 rad/s */
 
     icf_law_function* custom; /* ICF_LAW_CUSTOM */
@@ -920,24 +942,24 @@ typedef enum icf_row_kind {
     ICF_ROW_MOTOR, /* dt (stiffness (error - dt u) + damping (target - u) + feedforward), within
                              +-dt effort */
     ICF_ROW_DRY_FRICTION, /* at most dt effort, against u */
-    ICF_ROW_HOLONOMIC, /* keeps `distance` + dt u at 0: a weld is six of them, a ball joint three, a rod or a
-                             coupling of two joints one */
-    ICF_ROW_QUADRATIC /* cost weight / 2 (u - target)^2 */
+    ICF_ROW_HOLONOMIC, /* keeps `distance` + dt u at 0: a weld is six of them, a ball joint three, a
+    rod or a coupling of two joints one */
+    ICF_ROW_QUADRATIC  /* cost weight / 2 (u - target)^2 */
 } icf_row_kind;
 
 typedef struct icf_row {
     int32_t kind, link, row;
-    icf_real distance; /* limit: to go until it, m or rad. Holonomic: the constraint's error */
-    icf_real sign;     /* limit: 1 if u > 0 leads away from it, else -1. Default 1 */
-    icf_real
-        stiffness; /* limit, holonomic: 0, the default, is as stiff as the step allows. Motor: default 0 */
+    icf_real distance;   /* limit: to go until it, m or rad. Holonomic: the constraint's error */
+    icf_real sign;       /* limit: 1 if u > 0 leads away from it, else -1. Default 1 */
+    icf_real stiffness;  /* limit, holonomic: 0, the default, is as stiff as the step allows */
     icf_real relaxation; /* limit, holonomic: tau, s, default 0 */
     icf_real near_rigid; /* limit, holonomic: beta, default 1 and 0.1; not 0 where stiffness is 0 */
     icf_real damping;    /* motor, default 0 */
     icf_real error;      /* motor: desired minus actual position */
     icf_real target;     /* motor, quadratic: desired velocity */
     icf_real feedforward; /* motor: N or N m */
-    icf_real effort; /* motor: limit of all three together, below 0: none; dry friction: N or N m */
+    /* motor: the limit of all three together, below 0, the default: none; dry friction: default 0 */
+    icf_real effort;
     icf_real slip_tolerance; /* dry friction: default 1e-4 m/s or rad/s */
     icf_real softness;       /* dry friction: sigma, default 1e-3 */
     icf_real weight;         /* quadratic: kg or kg m^2 */
@@ -1027,7 +1049,7 @@ typedef struct icf_problem {
     const icf_real* mass;        /* A: the block of each clique, size x size, symmetric */
     const icf_real* v_free;      /* v*: velocities after the step if there were no potentials */
     const icf_real* v_last;      /* velocities before it, which friction looks back to; NULL: the
-                                    velocities that icf_solve starts from */
+                                    velocities that icf_solve starts from, which then matter to friction */
 
     /* blocks of A off its diagonal, for meshes; 0 for bodies and robots */
     int32_t couplings;
@@ -1072,8 +1094,7 @@ typedef struct icf_options {
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
-    int32_t
-        iterative; /* 1: never factor, use conjugate gradients; default 0: when memory is short */
+    int32_t iterative; /* 1: conjugate gradients, always; default 0: when memory is short */
     int (*should_stop)(
         void* user); /* asked once an iteration: not 0 ends the solve; default NULL */
     void* user;
@@ -1103,18 +1124,18 @@ typedef struct icf_stats {
     int32_t factorizations;        /* likewise */
     int32_t island_factorizations; /* of all islands together */
     int32_t trials;                /* of the line search, together */
-    int32_t history;   /* iterations recorded: the start and each iteration, what fits */
-    int32_t bounded;   /* contacts and rows whose stiffness the near-rigid bound reduced */
-    int32_t iterative; /* islands without a factor */
-    icf_real cost;     /* at the velocity returned, J */
-    icf_real
-        certificate;   /* the cost is at most this above the optimum, J; ICF_REAL_MAX: not known */
-    icf_real gradient; /* |D grad| */
+    int32_t history;      /* iterations recorded: the start and each iteration, what fits */
+    int32_t bounded;      /* contacts and rows that near_rigid made softer */
+    int32_t iterative;    /* islands without a factor */
+    icf_real cost;        /* at the velocity returned, J */
+    icf_real certificate; /* the cost is at most this above the least, J; ICF_REAL_MAX: unknown */
+    icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
     size_t
         bytes; /* of workspace that this solve would have liked: with it no island is iterative */
     icf_part part; /* what is wrong, and which one */
     int32_t which;
+    const char* reason; /* a few words, or NULL */
 } icf_stats;
 
 /* Memory for a solve, and what is left of the last one. Zeroed or made by one of the next two;
@@ -1129,17 +1150,20 @@ typedef struct icf_workspace {
 ICF_API icf_problem icf_default_problem(void);
 ICF_API icf_options icf_default_options(void);
 
-/* How many bytes of workspace are enough for a problem, whatever its links connect, with factors
-   (ICF_SPARSE_FULL: far more than any scene takes), or without (ICF_SPARSE_ITERATIVE); 0 if a size
-   is out of range. In between, a solve uses what there is. */
+/* How many bytes of workspace are always enough for a problem, whatever its links connect: without factors
+   (ICF_SPARSE_ITERATIVE), or with them (ICF_SPARSE_FULL: far more than any scene takes; the stats->bytes
+   of a solve on a larger machine say what it is). 0 if a size is out of range. In between, a solve uses
+   what there is. */
 ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode);
 
 /* A workspace in the caller's memory, aligned to 8 bytes. */
 ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes);
 
 #ifndef ICF_NO_MALLOC
-/* Makes a workspace large enough for a problem, with factors, out of a zeroed or smaller one that
-   it made itself. Allocates only if that is too small. */
+/* Makes a workspace large enough for a problem, with factors, out of a zeroed or smaller one that it made
+   itself. Looks at sizes and at which cliques are connected, at no other number; allocates only if
+   there is too little. Errors: BAD_ARGUMENT, BAD_STATE (the memory is the caller's), NO_MEMORY,
+   OVERFLOW. */
 ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_problem* problem);
 ICF_API void icf_workspace_destroy(icf_workspace* workspace);
 #endif
@@ -1152,7 +1176,13 @@ ICF_API void icf_workspace_destroy(icf_workspace* workspace);
 ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
                              icf_workspace* workspace, icf_real* v, icf_stats* stats);
 
-typedef enum icf_mode { ICF_MODE_OPEN, ICF_MODE_STICK, ICF_MODE_SLIP } icf_mode;
+typedef enum icf_mode {
+    ICF_MODE_OPEN,  /* no normal force */
+    ICF_MODE_STICK, /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, of SAP up
+    to all of it */
+    ICF_MODE_SLIP /* faster. Of what creeps at a few times e, on a slope steeper than that, `share`
+    says so */
+} icf_mode;
 
 /* What a contact did in the last solve of a workspace */
 typedef struct icf_contact_result {
@@ -1162,16 +1192,19 @@ typedef struct icf_contact_result {
     icf_vec3 spin_impulse; /* of torsion and rolling, about t1, t2, normal, N m s */
     icf_real dissipated;   /* energy that friction, dissipation and relaxation took, J */
     icf_real w;            /* the inverse effective mass used, 1/kg */
+    icf_real share;        /* of the friction it could have, that it has: 0 to 1 */
     int32_t mode;          /* icf_mode */
     int32_t bounded;       /* 1: the near-rigid bound acted */
 } icf_contact_result;
 
 typedef struct icf_row_result {
-    icf_real impulse, velocity;
-    int32_t bounded;
+    icf_real impulse;  /* along u, N s or N m s */
+    icf_real velocity; /* u, bias included, m/s or rad/s */
+    int32_t bounded;   /* 1: the near-rigid bound acted */
 } icf_row_result;
 
-/* BAD_STATE before a solve, BAD_ARGUMENT for an index that the solved problem does not have. */
+/* BAD_STATE before a solve, and after one that refused its problem or used the workspace otherwise;
+   BAD_ARGUMENT for an index that the solved problem does not have. The problem's arrays are not read. */
 ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,
                                    icf_contact_result* result);
 ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_row_result* result);
@@ -1182,7 +1215,8 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
                                         icf_real* jacobian);
 
 /* W = sum of J_i A^-1 J_j' over the cliques of the links of the contacts i and j, 3 x 3, row-major; blocks
-   of A off its diagonal are left out. Uses the workspace as scratch: size^2 + 6 size numbers. */
+   of A off its diagonal are left out. Uses the workspace as scratch, size^2 + 6 size numbers, and
+   what is left of the last solve is lost. */
 ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
                                         icf_workspace* workspace, icf_real w[9]);
 
@@ -2271,8 +2305,8 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
    multifrontal:
 
      analyze  orders the cliques (minimum degree on the graph of blocks, weighted by their sizes), finds the
-              elimination tree, and merges cliques into fronts where doing a little more arithmetic is cheaper
-              than handling two fronts. All of it depends on the pattern alone.
+              elimination tree, and merges cliques into fronts where doing a little more arithmetic
+              is cheaper than handling two fronts. All of it depends on the pattern alone.
      bind     lays out one panel a front, [W of its own columns over the rows they update], and one update
               matrix a front, what those columns subtract from the fronts above.
      begin, add_...   zero the panels; blocks are added straight into them: A itself is never stored.
@@ -4294,11 +4328,13 @@ static icf_real icfi_log_ratio(icf_real s)
     return 2 * (s + s * q * sum);
 }
 
-/* ln x of x > 0: x = m 2^e with sqrt(1/2) <= m < sqrt(2) */
+/* ln x: x = m 2^e with sqrt(1/2) <= m < sqrt(2). Of what over- or underflowed on the way, the
+   largest number */
 static icf_real icfi_log(icf_real x)
 {
     const icf_real big = ICF_R(4294967296.0), root = ICF_R(1.41421356237309504880);
     icf_real e = 0;
+    if (!(x > 0) || !icfi_finite(x)) return x > 0 ? ICF_REAL_MAX : -ICF_REAL_MAX;
     while (x >= big) x /= big, e += 32;
     while (x * big < 1) x *= big, e -= 32;
     while (x >= root) x /= 2, e += 1;
@@ -4620,59 +4656,71 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-static icf_result icfi_contact_check(const icf_contact* c)
+/* Whether a contact can be priced; if not, *reason names what is wrong with it. */
+static icf_result icfi_contact_check(const icf_contact* c, const char** reason)
 {
-    icf_real all[21];
+    const icf_real all[] = {c->point.x,
+                            c->point.y,
+                            c->point.z,
+                            c->normal.x,
+                            c->normal.y,
+                            c->normal.z,
+                            c->tangent.x,
+                            c->tangent.y,
+                            c->tangent.z,
+                            c->surface_velocity.x,
+                            c->surface_velocity.y,
+                            c->surface_velocity.z,
+                            c->distance,
+                            c->force,
+                            c->near_rigid,
+                            c->friction2,
+                            c->friction_static,
+                            c->adhesion_range,
+                            c->stiffness,
+                            c->dissipation,
+                            c->relaxation,
+                            c->range,
+                            c->adhesion,
+                            c->friction,
+                            c->slip_tolerance,
+                            c->softness,
+                            c->spin_tolerance,
+                            c->torsion,
+                            c->rolling,
+                            c->effective_mass_inverse};
+    int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
+    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
     icf_vec3 axes[3];
-    int sap = c->model == ICF_MODEL_SAP;
+    *reason = "not from icf_default_contact";
     if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
-    all[0] = c->point.x;
-    all[1] = c->point.y;
-    all[2] = c->point.z;
-    all[3] = c->surface_velocity.x;
-    all[4] = c->surface_velocity.y;
-    all[5] = c->surface_velocity.z;
-    all[6] = c->distance;
-    all[7] = c->force;
-    all[8] = c->near_rigid;
-    all[9] = c->friction2;
-    all[10] = c->friction_static;
-    all[11] = c->adhesion_range;
-    all[12] = c->stiffness;
-    all[13] = c->dissipation;
-    all[14] = c->relaxation;
-    all[15] = c->range;
-    all[16] = c->adhesion;
-    all[17] = c->friction;
-    all[18] = c->slip_tolerance;
-    all[19] = c->softness;
-    all[20] = c->spin_tolerance;
-    axes[0] = c->normal;
-    axes[1] = c->tangent;
-    if (!icfi_all_finite(21, all) || !icfi_all_finite(6, &axes[0].x) || !icfi_finite(c->torsion) ||
-        !icfi_finite(c->rolling) || !icfi_finite(c->effective_mass_inverse)) {
-        return ICF_RESULT_NOT_FINITE;
-    }
-    if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP || c->law < ICF_LAW_HUNT_CROSSLEY ||
-        c->law > ICF_LAW_CUSTOM || c->stiffness < 0 || c->dissipation < 0 || c->relaxation < 0 ||
-        c->adhesion < 0 || c->friction < 0 || c->softness < 0 || c->torsion < 0 || c->rolling < 0 ||
-        c->effective_mass_inverse < 0 || !(c->slip_tolerance > 0) || !(c->spin_tolerance > 0)) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (sap && (c->softness == 0 || (c->friction2 >= 0 && c->friction2 != c->friction))) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (c->by_force && (sap || c->law != ICF_LAW_HUNT_CROSSLEY)) {
-        if (!sap && c->law != ICF_LAW_KELVIN_VOIGT) return ICF_RESULT_BAD_ARGUMENT;
-        if (!(c->stiffness > 0)) return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (!icfi_contact_frame(c, axes)) return ICF_RESULT_BAD_ARGUMENT;
-    if (!sap && c->law == ICF_LAW_CUSTOM && !c->custom) return ICF_RESULT_BAD_ARGUMENT;
-    if (!sap && (c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER)) {
-        if (!(c->range > 0)) return ICF_RESULT_BAD_ARGUMENT;
-        if (!(c->distance > 0)) return ICF_RESULT_INFEASIBLE;
-    }
-    return ICF_RESULT_OK;
+    *reason = "a number that is not finite";
+    if (!icfi_all_finite(sizeof all / sizeof *all, all)) return ICF_RESULT_NOT_FINITE;
+    *reason = NULL;
+    if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
+    if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
+    if (!icfi_contact_frame(c, axes)) *reason = "normal or tangent: not of length 1, or parallel";
+    if (c->stiffness < 0) *reason = "stiffness";
+    if (c->dissipation < 0) *reason = "dissipation";
+    if (c->relaxation < 0) *reason = "relaxation";
+    if (c->adhesion < 0) *reason = "adhesion";
+    if (c->friction < 0) *reason = "friction";
+    if (c->softness < 0 || (sap && c->softness == 0)) *reason = "softness";
+    if (sap && c->friction2 >= 0 && c->friction2 != c->friction) *reason = "friction2 with SAP";
+    if (c->torsion < 0) *reason = "torsion";
+    if (c->rolling < 0) *reason = "rolling";
+    if (c->effective_mass_inverse < 0) *reason = "effective_mass_inverse";
+    if (!(c->slip_tolerance > 0)) *reason = "slip_tolerance";
+    if (!(c->spin_tolerance > 0)) *reason = "spin_tolerance";
+    if (c->by_force && law == ICF_LAW_KELVIN_VOIGT && !(c->stiffness > 0)) *reason = "stiffness";
+    if (c->by_force && law != ICF_LAW_KELVIN_VOIGT && law != ICF_LAW_HUNT_CROSSLEY)
+        *reason = "by_force";
+    if (law == ICF_LAW_CUSTOM && !c->custom) *reason = "custom";
+    if (barrier && !(c->range > 0)) *reason = "range";
+    if (*reason) return ICF_RESULT_BAD_ARGUMENT;
+    if (!barrier || c->distance > 0) return ICF_RESULT_OK;
+    *reason = "distance: a barrier is overlapped";
+    return ICF_RESULT_INFEASIBLE;
 }
 
 /* The coefficient of friction at a slip s: the static one up to 5 slip tolerances, the other from
@@ -4691,9 +4739,10 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     const icf_contact* c = contact;
     icf_contact_term t;
     icf_real beta, most, mu;
+    const char* reason;
     icf_result result;
     if (!c || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_check(c);
+    result = icfi_contact_check(c, &reason);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
@@ -4721,7 +4770,7 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     }
     if (!icfi_finite(t.normal.scale) || !icfi_finite(t.normal.vhat) ||
         !icfi_finite(t.normal.ahat) || !icfi_finite(t.normal.push) || !icfi_finite(t.impulse0) ||
-        !icfi_finite(t.adhesion) || !icfi_finite(t.eps) || !(t.eps > 0)) {
+        !icfi_finite(t.adhesion) || !icfi_finite(t.eps) || !(t.eps * t.eps >= ICFI_REAL_MIN)) {
         return ICF_RESULT_NOT_FINITE;
     }
     *term = t;
@@ -4875,39 +4924,31 @@ ICF_API icf_row icf_default_row(icf_row_kind kind)
     return r;
 }
 
-static icf_result icfi_row_check(const icf_row* r)
+static icf_result icfi_row_check(const icf_row* r, const char** reason)
 {
-    icf_real all[13];
+    const icf_real all[] = {r->distance, r->stiffness,      r->relaxation, r->near_rigid,
+                            r->damping,  r->error,          r->target,     r->feedforward,
+                            r->effort,   r->slip_tolerance, r->softness,   r->weight,
+                            r->sign};
+    int rigid = r->kind == ICF_ROW_LIMIT || r->kind == ICF_ROW_HOLONOMIC;
+    *reason = "not from icf_default_row";
     if (r->cookie != ICFI_ROW_COOKIE) return ICF_RESULT_BAD_DEF;
-    all[0] = r->distance;
-    all[1] = r->stiffness;
-    all[2] = r->relaxation;
-    all[3] = r->near_rigid;
-    all[4] = r->damping;
-    all[5] = r->error;
-    all[6] = r->target;
-    all[7] = r->feedforward;
-    all[8] = r->effort;
-    all[9] = r->slip_tolerance;
-    all[10] = r->softness;
-    all[11] = r->weight;
-    all[12] = r->sign;
-    if (!icfi_all_finite(13, all)) return ICF_RESULT_NOT_FINITE;
-    if (r->stiffness < 0 || r->relaxation < 0 || r->near_rigid < 0 || r->damping < 0 ||
-        r->softness < 0 || r->weight < 0 || !(r->slip_tolerance > 0)) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    switch (r->kind) {
-    case ICF_ROW_LIMIT:
-        if (r->sign != 1 && r->sign != -1) return ICF_RESULT_BAD_ARGUMENT;
-        /* fall through */
-    case ICF_ROW_HOLONOMIC:
-        return r->stiffness == 0 && r->near_rigid == 0 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
-    case ICF_ROW_DRY_FRICTION: return r->effort < 0 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
-    case ICF_ROW_MOTOR:
-    case ICF_ROW_QUADRATIC: return ICF_RESULT_OK;
-    default: return ICF_RESULT_BAD_ARGUMENT;
-    }
+    *reason = "a number that is not finite";
+    if (!icfi_all_finite(sizeof all / sizeof *all, all)) return ICF_RESULT_NOT_FINITE;
+    *reason = NULL;
+    if (r->kind < ICF_ROW_LIMIT || r->kind > ICF_ROW_QUADRATIC) *reason = "kind";
+    if (r->stiffness < 0) *reason = "stiffness";
+    if (r->relaxation < 0) *reason = "relaxation";
+    if (r->near_rigid < 0) *reason = "near_rigid";
+    if (rigid && r->stiffness == 0 && r->near_rigid == 0)
+        *reason = "stiffness and near_rigid are 0";
+    if (r->damping < 0) *reason = "damping";
+    if (r->softness < 0) *reason = "softness";
+    if (r->weight < 0) *reason = "weight";
+    if (!(r->slip_tolerance > 0)) *reason = "slip_tolerance";
+    if (r->kind == ICF_ROW_DRY_FRICTION && r->effort < 0) *reason = "effort";
+    if (r->kind == ICF_ROW_LIMIT && r->sign != 1 && r->sign != -1) *reason = "sign";
+    return *reason ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w,
@@ -4915,9 +4956,10 @@ ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w
 {
     icf_row_term t;
     icf_real most, tau;
+    const char* reason;
     icf_result result;
     if (!row || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_row_check(row);
+    result = icfi_row_check(row, &reason);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w)) return ICF_RESULT_NOT_FINITE;
     if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
@@ -5057,7 +5099,7 @@ typedef struct icfi_solve_at {
     size_t bias_at, block_at, coupling_at, contact_start, contact_list, row_start, row_list, key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du,
         link_impulse;
-    size_t scratch, contact, row, island;
+    size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
 /* The sizes of a problem, summed up */
@@ -5080,11 +5122,12 @@ typedef struct icfi_solve {
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *u, *du, *link_impulse, *scratch;
+    icf_real *u, *du, *link_impulse, *scratch, *from;
     icfi_contact_state* contact;
     icfi_row_state* row;
     size_t island_at;
     icf_real bound;  /* A is at least the blocks in `factor` over this */
+    int32_t moving;  /* unknowns of all islands */
     int32_t stopped; /* the caller wished */
 } icfi_solve;
 
@@ -5152,6 +5195,9 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     }
     for (i = 0; i < p->cliques; i++) {
         size_t n = (size_t)p->clique_sizes[i];
+        if (n > 46000 && p->clique_sizes[i] >= 0) {
+            return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_OVERFLOW);
+        }
         if (p->clique_sizes[i] < 0) {
             return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_BAD_ARGUMENT);
         }
@@ -5223,6 +5269,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->u = icfi_arena_take(arena, e, r);
     at->du = icfi_arena_take(arena, e, r);
     at->link_impulse = icfi_arena_take(arena, e, r);
+    at->from = icfi_arena_take(arena, n, r);
     at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
     at->contact = icfi_arena_take(arena, (size_t)p->contacts, sizeof(icfi_contact_state));
     at->row = icfi_arena_take(arena, (size_t)p->rows, sizeof(icfi_row_state));
@@ -5321,6 +5368,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(du, icf_real);
     ICFI_PIECE(link_impulse, icf_real);
     ICFI_PIECE(scratch, icf_real);
+    ICFI_PIECE(from, icf_real);
     ICFI_PIECE(contact, icfi_contact_state);
     ICFI_PIECE(row, icfi_row_state);
     s->island_at = at.island;
@@ -5370,9 +5418,9 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a)
     for (i = 0; i < n; i++) {
         for (j = 0; j < i; j++) {
             icf_real x = a[i * n + j], y = a[j * n + i];
-            /* to half the digits: inertia tensors are often turned, and that rounds */
+            /* inertia tensors are turned, and that rounds */
             if (ICF_FABS(x - y) >
-                ICF_SQRT(ICFI_EPSILON) * ICF_SQRT(a[i * n + i]) * ICF_SQRT(a[j * n + j])) {
+                1000 * ICFI_EPSILON * ICF_SQRT(a[i * n + i]) * ICF_SQRT(a[j * n + j])) {
                 return ICF_RESULT_NOT_SYMMETRIC;
             }
         }
@@ -5380,13 +5428,12 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a)
     return ICF_RESULT_OK;
 }
 
-/* Links, couplings and what hangs on them; and where their numbers begin */
-static ICFI_NOINLINE icf_result icfi_check_links(icfi_solve* s)
+/* Which cliques links and couplings connect; and where their numbers begin */
+static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k, e;
     size_t at = 0;
-    icf_result result;
     s->first[0] = 0;
     for (i = 0; i < p->cliques; i++) {
         size_t n = (size_t)p->clique_sizes[i];
@@ -5396,59 +5443,81 @@ static ICFI_NOINLINE icf_result icfi_check_links(icfi_solve* s)
     }
     for (i = 0, at = 0; i < p->couplings; i++) {
         int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
-        size_t reals;
         if (a < 0 || b < 0 || a >= p->cliques || b >= p->cliques || a == b) {
             return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_BAD_ARGUMENT);
         }
-        reals = (size_t)p->clique_sizes[a] * (size_t)p->clique_sizes[b];
-        if (!icfi_all_finite(reals, p->coupling_blocks + at)) {
-            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
-        }
         s->coupling_at[i] = at;
-        at += reals;
+        at += (size_t)p->clique_sizes[a] * (size_t)p->clique_sizes[b];
     }
     /* `local` is the last link that was seen to read a clique, until islands are made */
     for (i = 0; i < p->cliques; i++) s->local[i] = -1;
     for (i = 0, e = 0, at = 0; i < p->links; i++) {
-        int32_t rows = p->link_rows[i];
         s->bias_at[i] = e;
-        if (p->link_bias && !icfi_all_finite((size_t)rows, p->link_bias + e)) {
-            return icfi_refuse(s->stats, ICF_PART_LINK, i, ICF_RESULT_NOT_FINITE);
-        }
-        e += rows;
+        e += p->link_rows[i];
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             int32_t c = p->block_clique[k];
-            size_t reals;
             if (c < 0 || c >= p->cliques || s->local[c] == i) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_BAD_ARGUMENT);
             }
             s->local[c] = i;
-            reals = (size_t)rows * (size_t)p->clique_sizes[c];
-            if (!icfi_all_finite(reals, p->blocks + at)) {
+            s->block_at[k] = at;
+            at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[c];
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The numbers of links and couplings, and the contacts and rows */
+static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i, k;
+    icf_result result;
+    for (i = 0; i < p->couplings; i++) {
+        size_t na = (size_t)p->clique_sizes[p->coupling_pairs[2 * i]];
+        size_t nb = (size_t)p->clique_sizes[p->coupling_pairs[2 * i + 1]];
+        if (!icfi_all_finite(na * nb, p->coupling_blocks + s->coupling_at[i])) {
+            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
+        }
+    }
+    for (i = 0; i < p->links; i++) {
+        size_t rows = (size_t)p->link_rows[i];
+        if (p->link_bias && !icfi_all_finite(rows, p->link_bias + s->bias_at[i])) {
+            return icfi_refuse(s->stats, ICF_PART_LINK, i, ICF_RESULT_NOT_FINITE);
+        }
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            size_t size = (size_t)p->clique_sizes[p->block_clique[k]];
+            if (!icfi_all_finite(rows * size, p->blocks + s->block_at[k])) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
             }
-            s->block_at[k] = at;
-            at += reals;
         }
     }
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
-        result = icfi_contact_check(c);
-        if (result == ICF_RESULT_OK &&
-            (c->link < 0 || c->link >= p->links ||
-             (p->link_rows[c->link] != 3 && p->link_rows[c->link] != 6) ||
-             (p->link_rows[c->link] == 3 && (c->torsion > 0 || c->rolling > 0 || c->point.x != 0 ||
-                                             c->point.y != 0 || c->point.z != 0)))) {
-            result = ICF_RESULT_BAD_ARGUMENT;
+        result = icfi_contact_check(c, &s->stats->reason);
+        if (result == ICF_RESULT_OK) {
+            int32_t rows = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
+            if (rows != 3 && rows != 6) {
+                s->stats->reason = "link";
+            } else if (rows == 3 && (c->torsion > 0 || c->rolling > 0)) {
+                s->stats->reason = "torsion and rolling take a link of 6 rows";
+            } else if (rows == 3 && (c->point.x != 0 || c->point.y != 0 || c->point.z != 0)) {
+                s->stats->reason = "point takes a link of 6 rows";
+            }
+            if (s->stats->reason) result = ICF_RESULT_BAD_ARGUMENT;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
     }
     for (i = 0; i < p->rows; i++) {
         const icf_row* r = p->row + i;
-        result = icfi_row_check(r);
-        if (result == ICF_RESULT_OK &&
-            (r->link < 0 || r->link >= p->links || r->row < 0 || r->row >= p->link_rows[r->link])) {
-            result = ICF_RESULT_BAD_ARGUMENT;
+        result = icfi_row_check(r, &s->stats->reason);
+        if (result == ICF_RESULT_OK) {
+            if (r->link < 0 || r->link >= p->links) {
+                s->stats->reason = "link";
+            } else if (r->row < 0 || r->row >= p->link_rows[r->link]) {
+                s->stats->reason = "row";
+            }
+            if (s->stats->reason) result = ICF_RESULT_BAD_ARGUMENT;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_ROW, i, result);
     }
@@ -5558,8 +5627,7 @@ static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, in
     }
 }
 
-/* Numbers the islands that have a link, and sorts cliques, links, couplings by them, contacts and rows
-   by their links. */
+/* Numbers the islands that have a link, and sorts cliques, links and couplings by them. */
 static int32_t icfi_find_islands(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -5595,6 +5663,20 @@ static int32_t icfi_find_islands(icfi_solve* s)
         s->key[i] = k < p->link_start[i + 1] ? island[p->block_clique[k]] : -1;
     }
     icfi_sort_by(p->links, s->key, sizeof(int32_t), islands, s->link_start, s->link_list);
+    for (i = 0; i < p->cliques; i++) group[i] = island[i];
+    for (i = 0; i < islands; i++) {
+        for (k = s->clique_start[i]; k < s->clique_start[i + 1]; k++) {
+            s->local[s->cliques_of[k]] = k - s->clique_start[i];
+        }
+    }
+    return islands;
+}
+
+/* Sorts contacts and rows by their links. */
+static void icfi_sort_potentials(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i;
     if (p->contacts) {
         icfi_sort_by(p->contacts, &p->contact->link, sizeof(icf_contact), p->links,
                      s->contact_start, s->contact_list);
@@ -5606,13 +5688,6 @@ static int32_t icfi_find_islands(icfi_solve* s)
     } else {
         for (i = 0; i <= p->links; i++) s->row_start[i] = 0;
     }
-    for (i = 0; i < p->cliques; i++) group[i] = island[i];
-    for (i = 0; i < islands; i++) {
-        for (k = s->clique_start[i]; k < s->clique_start[i + 1]; k++) {
-            s->local[s->cliques_of[k]] = k - s->clique_start[i];
-        }
-    }
-    return islands;
 }
 
 /* ---- terms ---- */
@@ -6040,6 +6115,40 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
     }
 }
 
+/* Multiplies the diagonal of the assembled matrix by 1 + part. */
+static void icfi_stiffen(const icfi_solve* s, icfi_island* island, icf_real part)
+{
+    int32_t k, i, ld;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t n = s->p->clique_sizes[island->clique[k]];
+        icf_real* a = island->dense;
+        ld = n;
+        if (!a) a = icfi_sparse_block(&island->sparse, k, &ld);
+        for (i = 0; a && i < n; i++) a[i * (ptrdiff_t)(ld + 1)] *= 1 + part;
+    }
+}
+
+/* Assembles and factors H. Where rounding has made it indefinite, as it does in float, a little of its
+   diagonal is added, and more until it is not. */
+static int icfi_factor(icfi_solve* s, icfi_island* island)
+{
+    icf_real part = 8 * ICFI_EPSILON;
+    int32_t tries, n = island->unknowns;
+    if (island->dense || island->sparse.mode != ICF_SPARSE_ITERATIVE) island->factorizations++;
+    for (tries = 0; tries < 6; tries++, part *= 8) {
+        icfi_assemble(s, island, island->links);
+        if (tries) icfi_stiffen(s, island, part);
+        if (island->dense) {
+            if (icf_dense_factor(n, island->dense, n, NULL) == ICF_RESULT_OK) return 1;
+        } else if (icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK) {
+            return 1;
+        }
+        /* couplings can make an A of good blocks a bad one: that is for the caller to hear */
+        if (island->couplings) break;
+    }
+    return 0;
+}
+
 /* dv = -H^-1 gradient. Where rounding has spoilt H, or conjugate gradients end nowhere, the direction
    is -A^-1 gradient with the cliques' own blocks, along which the cost falls as well, and the answer 0. */
 static int icfi_direction(icfi_solve* s, icfi_island* island)
@@ -6051,15 +6160,11 @@ static int icfi_direction(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
     }
-    if (island->dense) {
-        good = icf_dense_factor(n, island->dense, n, NULL) == ICF_RESULT_OK;
-        if (good) (void)icf_dense_solve(n, island->dense, n, x, 1, n);
-    } else {
-        good = icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
-        if (good) {
-            icf_result result = icf_sparse_solve(&island->sparse, x, 1, n);
-            good = result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED;
-        }
+    good = icfi_factor(s, island);
+    if (good && island->dense) {
+        (void)icf_dense_solve(n, island->dense, n, x, 1, n);
+    } else if (good) {
+        (void)icf_sparse_solve(&island->sparse, x, 1, n);
     }
     good = good && icfi_all_finite((size_t)n, x);
     for (k = 0, at = 0; k < island->cliques; k++) {
@@ -6068,7 +6173,6 @@ static int icfi_direction(icfi_solve* s, icfi_island* island)
         if (!good) (void)icf_dense_solve(size, s->factor + s->mass_at[c], size, s->dv + f, 1, size);
     }
     icfi_mass_times(s, island, s->dv, s->dp);
-    island->factorizations++;
     return good;
 }
 
@@ -6272,7 +6376,8 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
         return ICF_STOP_CONVERGED;
     }
     if (island->at_rounding) return ICF_STOP_FLOOR;
-    if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <= o->energy) {
+    if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <=
+                             o->energy * (icf_real)island->unknowns / (icf_real)s->moving) {
         return ICF_STOP_CONVERGED;
     }
     if (!s->stopped && o->should_stop && o->should_stop(o->user)) s->stopped = 1;
@@ -6282,11 +6387,11 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return ICF_STOP_NONE;
 }
 
-/* Whether rounding is all that is left: the step of each clique is below that of its velocity; or the
-   step is so small that Newton's method should be squaring the error each time, and four times it has not
-   even halved. `step` is its square in the norm of A. */
-static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real step,
-                         int32_t stale)
+/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
+   Newton's step is so small that the method should be squaring the error each time, and four times it
+   has not even halved. `step` is its square in the norm of A. */
+static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
+                         icf_real step, int32_t stale)
 {
     icf_real few = 100 * ICFI_EPSILON * island->motion;
     int32_t k, i;
@@ -6295,13 +6400,43 @@ static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_rea
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            icf_real x = s->dv[i] / s->d[i], y = s->v[i] / s->d[i];
+            icf_real x = alpha * s->dv[i] / s->d[i], y = s->v[i] / s->d[i];
             move += x * x;
             speed += y * y;
         }
         if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
     }
     return 1;
+}
+
+/* to = from on an island */
+static void icfi_copy_motion(const icfi_solve* s, const icfi_island* island, const icf_real* from,
+                             icf_real* to)
+{
+    int32_t k;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], f = s->first[c], n = s->first[c + 1] - f;
+        if (n) ICFI_MEMCPY(to + f, from + f, (size_t)n * sizeof(icf_real));
+    }
+}
+
+/* v += alpha dv, and all that is to know there. Where rounding has led over a barrier after all, the
+   step is halved; 0 if nothing is left of it. */
+static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
+{
+    int32_t tries, k, i;
+    icfi_copy_motion(s, island, s->v, s->from);
+    for (tries = 0; tries < 60; tries++, alpha /= 2) {
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + alpha * s->dv[i];
+        }
+        icfi_evaluate(s, island);
+        if (island->feasible) return 1;
+    }
+    icfi_copy_motion(s, island, s->from, s->v);
+    icfi_evaluate(s, island);
+    return 0;
 }
 
 /* Whether A of an island is positive definite, as far as there is a factor to tell */
@@ -6323,7 +6458,6 @@ static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iter
         island->stop = icfi_should_end(s, island);
         if (island->stop != ICF_STOP_NONE) return ICF_RESULT_OK;
 
-        icfi_assemble(s, island, island->links);
         good = icfi_direction(s, island);
         for (k = 0; k < island->cliques; k++) {
             int32_t c = island->clique[k];
@@ -6337,17 +6471,12 @@ static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iter
             return ICF_RESULT_NOT_SPD;
         stale = island->error < best / 2 ? 0 : stale + 1;
         best = icfi_min(best, island->error);
-        if (icfi_at_floor(s, island, step, stale)) {
+        alpha = icfi_search(s, island, slope);
+        if (icfi_at_floor(s, island, alpha, step, stale) || !icfi_advance(s, island, alpha)) {
             island->stop = ICF_STOP_FLOOR;
             return ICF_RESULT_OK;
         }
-        alpha = icfi_search(s, island, slope);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] += alpha * s->dv[i];
-        }
         island->iterations++;
-        icfi_evaluate(s, island);
     }
 }
 
@@ -6562,14 +6691,16 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     workspace->state = 0;
     icfi_solve_point(&s, at);
-    result = icfi_check_links(&s);
+    result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
+    if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
     if (result != ICF_RESULT_OK) return result;
     icfi_weigh(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
     for (i = 0; i < s.sizes.unknowns; i++) s.v[i] = v[i];
+    icfi_sort_potentials(&s);
     result = icfi_make_terms(&s);
     if (result == ICF_RESULT_OK && problem->mass_bound) {
         result = icfi_factor_masses(&s, problem->mass_bound);
@@ -6578,6 +6709,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
+        if (s.group[i] >= 0) s.moving += problem->clique_sizes[i];
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
     }
@@ -6616,6 +6748,16 @@ static icf_real icfi_elastic_impulse(const icf_contact_term* t, icf_real relaxat
         return icfi_max(0, n->scale / (n->dt + relaxation) * -(n->distance + n->dt * vn));
     default: (void)icf_normal_evaluate(n, vn, out); return out[1];
     }
+}
+
+static icf_real icfi_friction_share(const icf_contact_term* t, const icf_real v[3],
+                                    const icf_real impulse[3])
+{
+    icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], q = x1 * x1 + x2 * x2, limit;
+    if (t->model != ICF_MODEL_SAP) return ICF_SQRT(q / (q + t->eps * t->eps));
+    q = impulse[0] * impulse[0] + impulse[1] * impulse[1];
+    limit = t->mu1 * (impulse[2] + t->adhesion);
+    return limit > 0 ? icfi_min(1, ICF_SQRT(q) / limit) : 0;
 }
 
 static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3], icf_real impulse)
@@ -6657,6 +6799,7 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
         for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->spin[i];
     }
     result->w = c->w;
+    result->share = icfi_friction_share(&c->term, c->v, c->price.impulse);
     result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
     result->bounded = c->term.bounded;
     return ICF_RESULT_OK;
@@ -6677,8 +6820,7 @@ ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_
 
 /* ---- Jacobians and Delassus blocks on request ---- */
 
-/* The block of a link that reads a clique, rows x size, and its number of rows; NULL if there is none
-   or the indices are out of range */
+/* The block of a link that reads a clique, rows x size; NULL if there is none */
 static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique)
 {
     size_t at = 0;
@@ -6692,20 +6834,26 @@ static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32
     return NULL;
 }
 
-/* Whether a contact can be asked for its Jacobian: its own fields, and that its link is there */
+/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, and its link */
 static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
 {
     const icf_contact* c;
-    icf_result result;
-    if (!p || contact < 0 || contact >= p->contacts || !p->contact) return ICF_RESULT_BAD_ARGUMENT;
-    c = p->contact + contact;
-    result = icfi_contact_check(c);
+    const char* reason;
+    icfi_sizes sizes;
+    icf_stats stats;
+    int32_t k;
+    icf_result result = p ? icfi_sum_sizes(p, &sizes, &stats) : ICF_RESULT_BAD_ARGUMENT;
     if (result != ICF_RESULT_OK) return result;
-    if (c->link < 0 || c->link >= p->links ||
-        (p->link_rows[c->link] != 3 && p->link_rows[c->link] != 6)) {
-        return ICF_RESULT_BAD_ARGUMENT;
+    if (contact < 0 || contact >= p->contacts) return ICF_RESULT_BAD_ARGUMENT;
+    for (k = 0; k < sizes.blocks; k++) {
+        if (p->block_clique[k] < 0 || p->block_clique[k] >= p->cliques)
+            return ICF_RESULT_BAD_ARGUMENT;
     }
-    return ICF_RESULT_OK;
+    c = p->contact + contact;
+    result = icfi_contact_check(c, &reason);
+    if (result != ICF_RESULT_OK) return result;
+    k = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
+    return k == 3 || k == 6 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
 }
 
 ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t contact, int32_t clique,
@@ -6744,7 +6892,6 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
     if (!workspace || !w) return ICF_RESULT_BAD_ARGUMENT;
     for (k = 0; k < 9; k++) sum[k] = 0;
     link = p->contact[i].link;
-    workspace->state = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k], n = p->clique_sizes[c], e;
         size_t reals = (size_t)n * (size_t)n, at = 0;
@@ -6755,6 +6902,7 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
         factor = ICFI_AT(icf_real, workspace->memory,
                          icfi_arena_take(&arena, reals + 6 * (size_t)n, sizeof(icf_real)));
         if (arena.result != ICF_RESULT_OK) return arena.result;
+        workspace->state = 0;
         ji = factor + reals;
         jj = ji + 3 * n;
         ICFI_MEMCPY(factor, p->mass + at, reals * sizeof(icf_real));
@@ -6803,13 +6951,14 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     icfi_arena arena;
     icf_stats stats;
     icf_options options = icf_default_options();
-    int32_t islands, k;
+    int32_t islands, k, fresh;
     if (!workspace || !problem) return ICF_RESULT_BAD_ARGUMENT;
     if (workspace->memory && !workspace->owner) return ICF_RESULT_BAD_STATE;
     ICFI_MEMSET(&s, 0, sizeof s);
     ICFI_MEMSET(&stats, 0, sizeof stats);
     result = icfi_sum_sizes(problem, &s.sizes, &stats);
     if (result != ICF_RESULT_OK) return result;
+    fresh = !workspace->memory;
     result = icfi_workspace_grow(workspace, icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE));
     if (result != ICF_RESULT_OK) return result;
 
@@ -6823,8 +6972,11 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     s.memory = (unsigned char*)workspace->memory;
     s.bytes = workspace->bytes;
     icfi_solve_point(&s, at);
-    result = icfi_check_links(&s);
-    if (result != ICF_RESULT_OK) return result;
+    result = icfi_check_pattern(&s);
+    if (result != ICF_RESULT_OK) {
+        if (fresh) icf_workspace_destroy(workspace);
+        return result;
+    }
     islands = icfi_find_islands(&s);
     stats.bytes = arena.peak;
     for (k = 0; k < islands; k++) {

@@ -315,15 +315,20 @@ static int reference_within(const physics* p, const wide v[3], wide eps, wide ou
         allowed[i] = 16 * eps * scale + TINY * (1 + p->k * p->dt);
     }
     for (j = 0; j < 3; j++) {
-        for (side = -1; side <= 1; side += 2) {
+        wide worst[OUTPUTS] = {0}, step = j < 2 ? 4 * eps * wide_abs(v[j]) : noise;
+        /* by all of it and by parts, lest a narrow region between is passed over */
+        for (side = -4; side <= 4; side++) {
             wide there[OUTPUTS], w[3];
+            if (side == 0) continue;
             w[0] = v[0];
             w[1] = v[1];
             w[2] = v[2];
-            w[j] += (wide)side * (j < 2 ? 4 * eps * wide_abs(v[j]) : noise);
+            w[j] += (wide)side / 4 * step;
             if (!reference_contact(p, w, there)) return 0;
-            for (i = 0; i < OUTPUTS; i++) allowed[i] += 1.001L * wide_abs(there[i] - out[i]);
+            for (i = 0; i < OUTPUTS; i++)
+                worst[i] = wide_max(worst[i], wide_abs(there[i] - out[i]));
         }
+        for (i = 0; i < OUTPUTS; i++) allowed[i] += 2 * worst[i];
     }
     return 1;
 }
@@ -1658,6 +1663,39 @@ static void test_by_force(void)
     }
 }
 
+/* Kelvin-Voigt and SAP: the distance is -force / stiffness. */
+static void test_by_force_damped(void)
+{
+    int model, i;
+    random_seed(SEED);
+    for (model = 0; model < MODELS; model++) {
+        for (i = 0; i < 100; i++) {
+            setting s = random_setting(model, ICF_LAW_KELVIN_VOIGT), t = s;
+            icf_contact_term by_distance, by_force;
+            physics p;
+            icf_real v[3];
+            int slip, place;
+            s.contact.stiffness = t.contact.stiffness = real(ldexp(1, random_below(20)));
+            t.contact.by_force = 1;
+            t.contact.force = -s.contact.distance * s.contact.stiffness;
+            t.contact.distance = s.contact.adhesion > 0 ? s.contact.distance : 1;
+            by_distance = make(&s);
+            by_force = make(&t);
+            check_near(by_force.impulse0, (wide)by_distance.impulse0,
+                       8 * (wide)EPS * (wide)by_distance.impulse0, "gamma_n0 by force");
+            p = physics_of(&s, &by_distance);
+            p.impulse0 = (wide)by_force.impulse0;
+            p.eps = (wide)by_force.eps;
+            for (slip = 0; slip < SLIPS; slip++) {
+                for (place = 0; place < PLACES; place++) {
+                    velocity_at(&s, &p, slip, place, v);
+                    check_point(&by_force, &p, v, "by force");
+                }
+            }
+        }
+    }
+}
+
 /* Without a stiffness: a force that dissipation alone changes */
 static void test_constant_force(void)
 {
@@ -2265,20 +2303,22 @@ static void test_custom_law(void)
     int model, law, i, slip, place;
     random_seed(SEED);
     for (model = 0; model < 2; model++) {
-        for (law = ICF_LAW_HUNT_CROSSLEY; law <= ICF_LAW_KELVIN_VOIGT; law++) {
+        for (law = 0; law < LAWS; law++) {
             for (i = 0; i < 80; i++) {
                 setting s = random_setting(model, law), t = s;
                 own_law own = own_from(&s);
                 icf_contact_term built_in = make(&s), custom;
                 physics p = physics_of(&s, &built_in);
-                wide allowed, n = start_impulse(&s, &allowed);
+                wide allowed, n = start_impulse(&s, &allowed), moved, slope, blur;
                 /* asked at distance - dt v0; as that is rounded, so may the force be */
-                allowed += 4 * (wide)EPS * (wide_abs(p.distance) + p.dt * wide_abs((wide)s.v0[2])) *
-                           p.dt * p.k *
-                           (law == ICF_LAW_HERTZ
-                                ? 1.5L * sqrtl(wide_abs(p.distance) + 4 * (wide)EPS * p.dt)
-                                : 1) *
-                           wide_max(1, 1 - p.d * (wide)s.v0[2]);
+                blur = 4 * (wide)EPS * (wide_abs(p.distance) + p.dt * wide_abs((wide)s.v0[2]));
+                if (is_barrier(&s) && p.distance < 1000 * blur) continue;
+                force_at(&p, p.distance - blur, (wide)s.v0[2], &moved, &slope);
+                allowed += 2 * wide_abs(moved - n);
+                if (law == ICF_LAW_KELVIN_VOIGT || n == 0) {
+                    allowed += p.dt * p.k * blur * (law == ICF_LAW_HERTZ ? sqrtl(blur) : 1) *
+                               wide_max(1, 1 - p.d * (wide)s.v0[2]);
+                }
                 t.contact.law = ICF_LAW_CUSTOM;
                 t.contact.custom = own_law_function;
                 t.contact.user = &own;
@@ -2292,8 +2332,16 @@ static void test_custom_law(void)
                 for (slip = 0; slip < SLIPS; slip++) {
                     for (place = 0; place < PLACES; place++) {
                         icf_real v[3];
+                        wide a[OUTPUTS], b[OUTPUTS];
+                        int known, j;
                         velocity_at(&s, &p, slip, place, v);
                         check_point(&custom, &p, v, "a law of the caller's");
+                        /* beyond a barrier */
+                        if (!is_barrier(&s)) continue;
+                        v[2] = real(-2 * p.distance / p.dt);
+                        known = evaluate(&built_in, v, a);
+                        TEST_CHECK(!known && evaluate(&custom, v, b) == known);
+                        for (j = 0; j < OUTPUTS; j++) TEST_CHECK(a[j] == b[j]);
                     }
                 }
             }
@@ -3117,7 +3165,7 @@ static void test_contact_out_of_range(void)
     /* what belongs to a model or a law */
     REFUSED((c.slip_tolerance = 0, c.softness = 0));
     REFUSED((c.law = ICF_LAW_HERTZ, c.by_force = 1));
-    REFUSED((c.law = ICF_LAW_KELVIN_VOIGT, c.by_force = 1));
+    REFUSED((c.law = ICF_LAW_KELVIN_VOIGT, c.by_force = 1, c.stiffness = 0));
     REFUSED((c.law = ICF_LAW_IPC_BARRIER, c.distance = 1, c.by_force = 1));
     REFUSED((c.law = ICF_LAW_LOG_BARRIER, c.distance = 1, c.by_force = 1));
     REFUSED((c.law = ICF_LAW_IPC_BARRIER, c.distance = 1, c.range = 0));
@@ -3186,6 +3234,19 @@ static void test_bad_custom(void)
     s.contact.custom = own_law_function;
     s.contact.user = &own;
     refuse(&s.contact, ICF_RESULT_OK, "a good law");
+    /* one that turns out to be none later on has no value then */
+    {
+        icf_contact_term term = make(&s);
+        icf_real v[3] = {0, 0, -1}, cost, impulse[3], hessian[9];
+        for (own.mistake = RIGHT; own.mistake < MISTAKES; own.mistake++) {
+            int seen = own.mistake == WRONG_SIGN || own.mistake == SLOPE_SIGN ||
+                       own.mistake == NOT_NUMBERS;
+            TEST_CHECK(icf_contact_evaluate(&term, v, &cost, impulse, hessian) == !seen);
+            if (seen) {
+                TEST_CHECK(cost == ICF_REAL_MAX && impulse[2] == 0 && hessian[8] == 0);
+            }
+        }
+    }
     own.mistake = WRONG_SIGN;
     refuse(&s.contact, ICF_RESULT_BAD_LAW, "a law that pulls");
     own.mistake = NOT_NUMBERS;
@@ -3322,6 +3383,7 @@ TEST_LIST = {
     {"static_friction",          test_static_friction         },
     {"adhesion",                 test_adhesion                },
     {"by_force",                 test_by_force                },
+    {"by_force_damped",          test_by_force_damped         },
     {"constant_force",           test_constant_force          },
     {"normal_switch",            test_normal_switch           },
     {"normal_alone",             test_normal_alone            },

@@ -588,7 +588,7 @@ static void read_link(const scene* s, int32_t link, int32_t row, const wide* d, 
 /* |J M^-1 J'| over the blocks of A on its diagonal, in the norm of Frobenius. */
 static wide delassus_norm(const scene* s, const piece* p)
 {
-    wide w[3][3] = {{0}}, sum = 0, block[400], x[20];
+    wide w[3][3] = {{0}}, sum = 0, block[400] = {0}, x[20] = {0};
     int32_t c, i, k, m;
     for (c = 0; c < s->p.cliques; c++) {
         int32_t size = s->sizes[c];
@@ -2160,7 +2160,7 @@ static void random_frame(icf_contact* c)
 /* A random symmetric positive definite matrix of eigenvalues around m. */
 static void random_mass(int32_t size, double m, double* mass)
 {
-    double g[64];
+    double g[64] = {0};
     int32_t i, j, k;
     for (i = 0; i < size * size; i++) g[i] = random_between(-1, 1);
     for (i = 0; i < size; i++) {
@@ -3389,10 +3389,43 @@ static void test_certificate(void)
             o.energy = R(1e-3);
             memcpy(v, s->v_last, sizeof v);
             TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
-            TEST_CHECK((double)stats.certificate <= 1e-3 || stats.stop == ICF_STOP_FLOOR);
+            TEST_CHECK(full.islands > 1 || (double)stats.certificate <= 1e-3 ||
+                       stats.stop == ICF_STOP_FLOOR);
             TEST_CHECK((double)stats.cost - (double)full.cost <=
-                       1e-3 + 200 * EPS * magnitude((double)full.cost));
+                       full.islands * 1e-3 + 200 * EPS * magnitude((double)full.cost));
             TEST_CHECK(stats.iterations <= full.iterations);
+        }
+    }
+}
+
+/* A certificate asked for is that of all islands together. */
+static void test_energy_of_islands(void)
+{
+    int trial, k;
+    for (trial = 0; trial < 4; trial++) {
+        scene* s = &first_scene;
+        icf_real v[MOST_UNKNOWNS] = {0}, best[MOST_UNKNOWNS] = {0};
+        icf_stats full, stats;
+        double start;
+        random_seed(SEED + (uint32_t)trial);
+        scene_begin(s, 0.01);
+        for (k = 0; k < 8; k++) {
+            random_scene(&second_scene, WITH_LAGGED, 2, 0, 3, 0);
+            scene_append(s, &second_scene);
+        }
+        memcpy(best, s->v_last, sizeof best);
+        start = cost_at(s, best, NULL);
+        solve_exactly(s, best, &full);
+        TEST_CHECK(full.islands >= 8);
+        for (k = 1; k < 12; k++) {
+            icf_options o = icf_default_options();
+            o.tolerance = 0;
+            o.energy = R((start - (double)full.cost) * pow(0.3, k));
+            memcpy(v, s->v_last, sizeof v);
+            TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+            TEST_CHECK_(stats.certificate <= o.energy || stats.stop == ICF_STOP_FLOOR,
+                        "trial %d: %g J asked for, certificate %g J; seed %u", trial,
+                        (double)o.energy, (double)stats.certificate, (unsigned)SEED);
         }
     }
 }
@@ -3559,7 +3592,7 @@ static void test_results(void)
             for (i = 0; i < opinion.count; i++) {
                 const piece* p = &opinion.pieces[i];
                 wide u[3] = {0}, g[3] = {0}, size = 0;
-                icf_real got[3];
+                icf_real got[3] = {0};
                 piece_velocity(p, opinion.n, x, u);
                 piece_impulse(p, opinion.dt, u, g);
                 /* an impulse of size g moves a mass of 1 / w by g w, energy g^2 w */
@@ -4478,6 +4511,7 @@ TEST_LIST = {
     {"warm_start",            test_warm_start           },
     {"tolerance",             test_tolerance            },
     {"certificate",           test_certificate          },
+    {"energy_of_islands",     test_energy_of_islands    },
     {"certificate_of_meshes", test_certificate_of_meshes},
     {"scale",                 test_scale                },
     {"results",               test_results              },
