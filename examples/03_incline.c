@@ -1,9 +1,9 @@
 /* 03_incline.c - a block on two slopes: on one it stays, on the other it slides
 
    Shows: the convex solver of icf.h, stepped by hand. The block is a free body, one clique of six
-   velocities; one link reads them at its centre, and the four corners that it stands on are contacts
-   of that link. A step is: the velocities that gravity alone would give, how far each corner is from
-   the slope, icf_solve, and the new pose. icf_get_contact says what a corner did.
+   velocities; one link reads them at its centre, and the four corners that it stands on are
+   contacts of that link. A step is: the velocities that gravity alone would give, how far each
+   corner is from the slope, icf_solve, and the new pose. icf_get_contact says what a corner did.
 
    Build: cc examples/03_incline.c -lm
    Its last line: after 2 s: slid 0.00 m where the slope is 0.3, and 1.69 m where it is 0.6 */

@@ -831,12 +831,14 @@ static void check_certificate(const scene* s, const icf_real* v, const icf_stats
         rounding = (real)(1e4 * EPS) * (fabsl((real)stats->cost) + fabsl((real)best.cost) + 1e-12L);
         CHECK((real)stats->cost - (real)best.cost <= (real)stats->certificate * 1.001L + rounding);
         CHECK((real)best.cost <= (real)stats->cost + rounding);
-        /* from its own answer to the default tolerance: nothing left to do */
-        memcpy(back, u, (size_t)s->unknowns * sizeof *u);
+        /* once converged, from its own answer: nothing left to do */
         o.tolerance = icf_default_options().tolerance;
-        result = icf_solve(&s->p, &o, &w, back, &again);
+        result = icf_solve(&s->p, &o, &w, u, &again);
         CHECK(result == ICF_RESULT_OK);
-        if (best.momentum_error <= o.tolerance / 2) {
+        memcpy(back, u, (size_t)s->unknowns * sizeof *u);
+        if (again.stop == ICF_STOP_CONVERGED) {
+            result = icf_solve(&s->p, &o, &w, back, &again);
+            CHECK(result == ICF_RESULT_OK && again.stop == ICF_STOP_CONVERGED);
             CHECK(again.factorizations == 0);
             CHECK(untouched(u, back, s->unknowns));
         }

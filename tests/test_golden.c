@@ -1163,6 +1163,7 @@ static void check_masses(const icfp* p, int model, int kind)
             at += (size_t)n;
         }
         if (is_large(kind) && c > 20) continue;
+        memset(w9, 0, sizeof w9);
         TEST_CHECK(icf_contact_delassus(&p->problem, c, c, &given.workspace, w9) == ICF_RESULT_OK);
         for (i = 0; i < 9; i++) sum += (double)w9[i] * (double)w9[i];
         TEST_CHECK_(fabs(sqrt(sum) / 3 - p->more[c].w) <= 1e4 * EPS * p->more[c].w,

@@ -2737,7 +2737,7 @@ static void test_islands(void)
             for (at = 0, i = 0; i < 4; i++) {
                 const scene* small = &small_scenes[order[i]];
                 int32_t bytes = small->unknowns * (int32_t)sizeof(icf_real);
-                TEST_CHECK(v[at] == R(0.1) * (icf_real)(i + 1) && v[at + 1] == R(-0.7));
+                TEST_CHECK(v[at] == s->v_free[at] && v[at + 1] == s->v_free[at + 1]);
                 at += 2;
                 TEST_CHECK_(same_bits(v + at, alone[order[i]], (size_t)bytes),
                             "trial %d: island %d of order %d has other bits; seed %u", trial, i, k,
@@ -2987,7 +2987,7 @@ static void test_workspace_sizes(void)
         off = relative_distance(s, other, x);
         TEST_CHECK_(off <= 1000 * EPS, "in the least memory: %g off; seed %u", off, (unsigned)SEED);
 
-        for (k = 1; k < 16; k++) {
+        for (k = 1; k < 16 && least < stats.bytes; k++) {
             bytes = least + (stats.bytes - least) / 16 * (size_t)k / 8 * 8;
             if (bytes >= stats.bytes) break;
             memcpy(other, s->v_last, sizeof v);
@@ -2999,7 +2999,7 @@ static void test_workspace_sizes(void)
             seen_both |= again.iterative > 0 && again.iterative < again.islands;
         }
         TEST_CHECK(seen_iterative || least >= stats.bytes);
-        if (trial % 2) TEST_CHECK(seen_both);
+        if (trial % 2) TEST_CHECK(seen_both || least >= stats.bytes);
 
         /* a byte less than stats.bytes is less than it takes */
         memcpy(other, s->v_last, sizeof v);
@@ -3396,6 +3396,30 @@ static void test_certificate(void)
             TEST_CHECK(stats.iterations <= full.iterations);
         }
     }
+}
+
+/* Two joints so coupled that moving both together costs a tenth of what moving one does: there
+   the blocks on the diagonal alone would promise ten times too much. */
+static void test_certificate_of_weak_mode(void)
+{
+    const double minus = -0.9;
+    scene* s = scene_begin(&first_scene, 0.01);
+    icf_real v[2] = {1, 1};
+    icf_options o = exact();
+    icf_stats stats;
+    scene_joint(s, 1);
+    scene_joint(s, 1);
+    scene_coupling(s, 0, 1, &minus);
+    scene_link(s, 1);
+    scene_block_unit(s, 0, 1);
+    scene_row(s, ICF_ROW_QUADRATIC, 0, 0)->weight = R(1e-3);
+    s->row[0].target = 1;
+    o.iterations = 0;
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_NOT_CONVERGED);
+    /* at rest the cost is 0.5e-3, and the optimum is below */
+    CHECK_NEAR(stats.cost, 0.1, 20 * EPS, 0);
+    TEST_CHECK_((double)stats.certificate >= 0.1 - 0.5e-3 && (double)stats.certificate < 0.11,
+                "certificate %g", (double)stats.certificate);
 }
 
 /* A certificate asked for is that of all islands together. */
@@ -4463,69 +4487,70 @@ static void test_huge_sizes(void)
 }
 
 TEST_LIST = {
-    {"incline_creeps",        test_incline_creeps       },
-    {"incline_slides",        test_incline_slides       },
-    {"impact",                test_impact               },
-    {"gliding_offset",        test_gliding_offset       },
-    {"compliance_modulation", test_compliance_modulation},
-    {"stiction_of_sap",       test_stiction_of_sap      },
-    {"near_rigid",            test_near_rigid           },
-    {"by_force",              test_by_force             },
-    {"no_stiffness",          test_no_stiffness         },
-    {"torsion",               test_torsion              },
-    {"rolling",               test_rolling              },
-    {"adhesion",              test_adhesion             },
-    {"conveyor",              test_conveyor             },
-    {"anisotropic",           test_anisotropic          },
-    {"static_friction",       test_static_friction      },
-    {"limit",                 test_limit                },
-    {"limit_in_time",         test_limit_in_time        },
-    {"motor",                 test_motor                },
-    {"dry_friction",          test_dry_friction         },
-    {"quadratic",             test_quadratic            },
-    {"holonomic",             test_holonomic            },
-    {"weld_ball",             test_weld_ball            },
-    {"coupler",               test_coupler              },
-    {"rope",                  test_rope                 },
-    {"barriers_hold",         test_barriers_hold        },
-    {"barrier_infeasible",    test_barrier_infeasible   },
-    {"custom_law",            test_custom_law           },
-    {"custom_law_broken",     test_custom_law_broken    },
-    {"second_opinion",        test_second_opinion       },
-    {"random_starts",         test_random_starts        },
-    {"barriers_from_afar",    test_barriers_from_afar   },
-    {"no_last",               test_no_last              },
-    {"frames_are_rows",       test_frames_are_rows      },
-    {"any_tangent",           test_any_tangent          },
-    {"islands",               test_islands              },
-    {"order",                 test_order                },
-    {"couplings",             test_couplings            },
-    {"coupled_untouched",     test_coupled_untouched    },
-    {"workspace_sizes",       test_workspace_sizes      },
-    {"workspace_calls",       test_workspace_calls      },
+    {"incline_creeps",           test_incline_creeps          },
+    {"incline_slides",           test_incline_slides          },
+    {"impact",                   test_impact                  },
+    {"gliding_offset",           test_gliding_offset          },
+    {"compliance_modulation",    test_compliance_modulation   },
+    {"stiction_of_sap",          test_stiction_of_sap         },
+    {"near_rigid",               test_near_rigid              },
+    {"by_force",                 test_by_force                },
+    {"no_stiffness",             test_no_stiffness            },
+    {"torsion",                  test_torsion                 },
+    {"rolling",                  test_rolling                 },
+    {"adhesion",                 test_adhesion                },
+    {"conveyor",                 test_conveyor                },
+    {"anisotropic",              test_anisotropic             },
+    {"static_friction",          test_static_friction         },
+    {"limit",                    test_limit                   },
+    {"limit_in_time",            test_limit_in_time           },
+    {"motor",                    test_motor                   },
+    {"dry_friction",             test_dry_friction            },
+    {"quadratic",                test_quadratic               },
+    {"holonomic",                test_holonomic               },
+    {"weld_ball",                test_weld_ball               },
+    {"coupler",                  test_coupler                 },
+    {"rope",                     test_rope                    },
+    {"barriers_hold",            test_barriers_hold           },
+    {"barrier_infeasible",       test_barrier_infeasible      },
+    {"custom_law",               test_custom_law              },
+    {"custom_law_broken",        test_custom_law_broken       },
+    {"second_opinion",           test_second_opinion          },
+    {"random_starts",            test_random_starts           },
+    {"barriers_from_afar",       test_barriers_from_afar      },
+    {"no_last",                  test_no_last                 },
+    {"frames_are_rows",          test_frames_are_rows         },
+    {"any_tangent",              test_any_tangent             },
+    {"islands",                  test_islands                 },
+    {"order",                    test_order                   },
+    {"couplings",                test_couplings               },
+    {"coupled_untouched",        test_coupled_untouched       },
+    {"workspace_sizes",          test_workspace_sizes         },
+    {"workspace_calls",          test_workspace_calls         },
 #ifndef ICF_NO_MALLOC
-    {"reserve",               test_reserve              },
+    {"reserve",                  test_reserve                 },
 #endif
-    {"cost_falls",            test_cost_falls           },
-    {"budgets",               test_budgets              },
-    {"warm_start",            test_warm_start           },
-    {"tolerance",             test_tolerance            },
-    {"certificate",           test_certificate          },
-    {"energy_of_islands",     test_energy_of_islands    },
-    {"certificate_of_meshes", test_certificate_of_meshes},
-    {"scale",                 test_scale                },
-    {"results",               test_results              },
-    {"energy",                test_energy               },
-    {"dissipation_of_slip",   test_dissipation_of_slip  },
-    {"jacobian_delassus",     test_jacobian_delassus    },
-    {"nothing",               test_nothing              },
-    {"not_finite",            test_not_finite           },
-    {"not_finite_potentials", test_not_finite_potentials},
-    {"bad_mass",              test_bad_mass             },
-    {"bad_indices",           test_bad_indices          },
-    {"bad_contacts",          test_bad_contacts         },
-    {"bad_rows",              test_bad_rows             },
-    {"bad_problem",           test_bad_problem          },
-    {"huge_sizes",            test_huge_sizes           },
-    {NULL,                    NULL                      }
+    {"cost_falls",               test_cost_falls              },
+    {"budgets",                  test_budgets                 },
+    {"warm_start",               test_warm_start              },
+    {"tolerance",                test_tolerance               },
+    {"certificate",              test_certificate             },
+    {"certificate_of_weak_mode", test_certificate_of_weak_mode},
+    {"energy_of_islands",        test_energy_of_islands       },
+    {"certificate_of_meshes",    test_certificate_of_meshes   },
+    {"scale",                    test_scale                   },
+    {"results",                  test_results                 },
+    {"energy",                   test_energy                  },
+    {"dissipation_of_slip",      test_dissipation_of_slip     },
+    {"jacobian_delassus",        test_jacobian_delassus       },
+    {"nothing",                  test_nothing                 },
+    {"not_finite",               test_not_finite              },
+    {"not_finite_potentials",    test_not_finite_potentials   },
+    {"bad_mass",                 test_bad_mass                },
+    {"bad_indices",              test_bad_indices             },
+    {"bad_contacts",             test_bad_contacts            },
+    {"bad_rows",                 test_bad_rows                },
+    {"bad_problem",              test_bad_problem             },
+    {"huge_sizes",               test_huge_sizes              },
+    {NULL,                       NULL                         }
 };
