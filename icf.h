@@ -77,7 +77,9 @@
          >>sparse                               layer 5: block-sparse Cholesky
          >>potentials                           layer 6: what a contact costs
          >>problem                              layer 7: the convex solver: what it is given
-         >>solver                               and how it solves that
+         >>solver                               Newton's method
+         >>interior                             where that is slow
+         >>solve                                the solve
          >>sensitivities                        layer 8: derivatives of the answer
          >>world                                layer 9: bodies, joints, time
        >>licence
@@ -107,6 +109,8 @@
        ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
        ICF_NO_AVX2           implementation  no AVX2, which otherwise is used in a plain build where the
                                              machine turns out to have it; the same bits with and without
+       ICF_NO_INTERIOR_POINT implementation  Newton's method alone: smaller code and workspace, and
+       many more iterations where contacts begin to slide or part
        ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA: faster
                                              on large matrices, and the end of equal bits between machines;
                                              without optimisation its frames are large
@@ -5082,23 +5086,62 @@ typedef struct icfi_contact_state {
     icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
     icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
-    icf_real rolling, torsion, eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
+    icf_real spin_w, rolling, torsion,
+        eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
     int32_t rows, spins;
 } icfi_contact_state;
 
 typedef struct icfi_row_state {
     icf_row_term term;
-    icf_real u, du, price[3];
+    icf_real u, du, price[3], w;
     int32_t row;
 } icfi_row_state;
+
+typedef enum icfi_unit_kind {
+    ICFI_UNIT_FRICTION,
+    ICFI_UNIT_NORMAL,
+    ICFI_UNIT_SIMILAR,
+    ICFI_UNIT_SAP,
+    ICFI_UNIT_MOTOR
+} icfi_unit_kind;
+
+/* Which velocity a unit reads, as (1, 2, n) */
+typedef enum icfi_unit_role {
+    ICFI_ROLE_CONTACT,
+    ICFI_ROLE_ROLLING, /* the contact's angular velocity */
+    ICFI_ROLE_TORSION, /* (its part along the normal, 0, 0) */
+    ICFI_ROLE_ROW      /* (u, 0, 0), of a limit (0, 0, sign u) */
+} icfi_unit_role;
+
+/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. */
+typedef struct icfi_unit {
+    int32_t kind, role, of; /* of: the contact or row */
+    const icf_normal* law;
+    icf_real b0, b1, b2;     /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
+    icf_real h0, h1, eps;    /* h = (h0, h1, 0, eps) */
+    icf_real r0, r1;         /* R = diag(r0, r1, r1) */
+    icf_real c;              /* friction, motor: lambda_0 */
+    icf_real from, corner;   /* law: b, and ell''(0) where the force begins at a corner */
+    icf_real w;              /* inverse effective mass */
+    icf_real omega;          /* the target of this unit is sigma m omega */
+    icf_real least, barrier; /* law: the least curvature; where u meets a barrier, or 0 */
+    int32_t ends;            /* law: whether its force ends at b */
+    icf_real s[4], lam[4], u, p[4], kept[4];
+    icf_real ds[4], dlam[4], du; /* a direction */
+    icf_real rp[4], ru, bend;    /* residuals; ell''(u) */
+    icf_real scale[4], eta2;     /* w of W, eta^2 */
+    icf_real axis[3], th00, th0, side,
+        along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
+    icf_real k0, kr, t00; /* k = (k0, kr axis) */
+} icfi_unit;
 
 /* Where the pieces of a workspace are, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
     size_t bias_at, block_at, coupling_at, contact_start, contact_list, row_start, row_list, key;
-    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du,
-        link_impulse;
+    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du, best,
+        hold, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
@@ -5122,9 +5165,11 @@ typedef struct icfi_solve {
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *u, *du, *link_impulse, *scratch, *from;
+    icf_real *u, *du, *scratch, *from, *best, *hold;
     icfi_contact_state* contact;
     icfi_row_state* row;
+    icfi_unit* unit;
+    int32_t units;
     size_t island_at;
     icf_real bound;  /* A is at least the blocks in `factor` over this */
     int32_t moving;  /* unknowns of all islands */
@@ -5144,7 +5189,10 @@ typedef struct icfi_island {
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
-    int32_t iterations, factorizations, trials;
+    int32_t iterations, factorizations, trials, convex, at_best;
+    icf_real alpha;       /* of the last interior point iteration */
+    icf_iteration best;   /* at s->best */
+    icf_iteration before; /* sums over the islands before it */
     icf_stop stop;
 } icfi_island;
 
@@ -5231,6 +5279,17 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     return ICF_RESULT_OK;
 }
 
+/* The most units that a problem can have: two a contact and one a row, two more for torsion and rolling */
+static size_t icfi_units_most(const icf_problem* p)
+{
+    size_t most = 2 * (size_t)p->contacts + (size_t)p->rows;
+    int32_t i;
+    for (i = 0; i < p->contacts; i++) {
+        if (p->contact[i].torsion > 0 || p->contact[i].rolling > 0) most += 2;
+    }
+    return most;
+}
+
 static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icfi_arena* arena,
                               icfi_solve_at* at)
 {
@@ -5268,7 +5327,9 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->dp = icfi_arena_take(arena, n, r);
     at->u = icfi_arena_take(arena, e, r);
     at->du = icfi_arena_take(arena, e, r);
-    at->link_impulse = icfi_arena_take(arena, e, r);
+    at->best = icfi_arena_take(arena, n, r);
+    at->hold = icfi_arena_take(arena, n, r);
+    at->unit = icfi_arena_take(arena, icfi_units_most(p), sizeof(icfi_unit));
     at->from = icfi_arena_take(arena, n, r);
     at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
     at->contact = icfi_arena_take(arena, (size_t)p->contacts, sizeof(icfi_contact_state));
@@ -5366,7 +5427,9 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(dp, icf_real);
     ICFI_PIECE(u, icf_real);
     ICFI_PIECE(du, icf_real);
-    ICFI_PIECE(link_impulse, icf_real);
+    ICFI_PIECE(best, icf_real);
+    ICFI_PIECE(hold, icf_real);
+    ICFI_PIECE(unit, icfi_unit);
     ICFI_PIECE(scratch, icf_real);
     ICFI_PIECE(from, icf_real);
     ICFI_PIECE(contact, icfi_contact_state);
@@ -5802,7 +5865,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
         state->spins = 1;
         state->rolling = c->rolling * state->term.impulse0;
         state->torsion = c->torsion * state->term.impulse0;
-        eps = c->softness * icfi_contact_w(state->s, rows, w, 1);
+        state->spin_w = icfi_contact_w(state->s, rows, w, 1);
+        eps = c->softness * state->spin_w;
         state->eps[0] = icfi_max(c->spin_tolerance, eps * state->rolling);
         state->eps[1] = icfi_max(c->spin_tolerance, eps * state->torsion);
     }
@@ -5835,6 +5899,7 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
             icfi_row_state* state = s->row + s->row_list[k];
             ICFI_MEMSET(state, 0, sizeof *state);
             state->row = r->row;
+            state->w = w[r->row * rows + r->row];
             result = icf_row_term_make(r, p->dt, w[r->row * rows + r->row], &state->term);
             if (result != ICF_RESULT_OK) {
                 return icfi_refuse(s->stats, ICF_PART_ROW, s->row_list[k], result);
@@ -5846,7 +5911,7 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 7, continued: how it solves that
+// Layer 7, continued: Newton's method
 // >>solver
 
 /* Each island is minimised by itself. One iteration of Newton's method:
@@ -5895,13 +5960,11 @@ static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, con
     }
 }
 
-/* Prices what hangs on a link at its velocity u; adds the impulses to `impulse`. Answers the cost. */
-static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, icf_real* impulse,
-                                icfi_island* island)
+/* Prices what hangs on a link at its velocity u. Answers the cost. */
+static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, icfi_island* island)
 {
-    int32_t rows = s->p->link_rows[link], k, i;
+    int32_t rows = s->p->link_rows[link], k;
     icf_real cost = 0;
-    for (i = 0; i < rows; i++) impulse[i] = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
         ICFI_MEMCPY(c->v, c->bias, sizeof c->v);
@@ -5909,22 +5972,13 @@ static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, 
         icfi_contact_price(&c->term, c->v, &c->price);
         if (!c->price.feasible) island->feasible = 0;
         cost += c->price.cost;
-        icfi_apply_transposed(3, rows, c->s, c->price.impulse, impulse);
-        if (c->spins) {
-            cost += icfi_spin_price(c, c->spin);
-            for (i = 0; i < 3; i++) {
-                impulse[3] += c->s[6 * i] * c->spin_impulse[i];
-                impulse[4] += c->s[6 * i + 1] * c->spin_impulse[i];
-                impulse[5] += c->s[6 * i + 2] * c->spin_impulse[i];
-            }
-        }
+        if (c->spins) cost += icfi_spin_price(c, c->spin);
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         icfi_row_state* r = s->row + s->row_list[k];
         r->u = u[r->row];
         icfi_row_price(&r->term, r->u, r->price);
         cost += r->price[0];
-        impulse[r->row] += r->price[1];
     }
     return cost;
 }
@@ -5950,11 +6004,58 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
     }
 }
 
+/* The impulses of a link, from those of its contacts and rows */
+static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real* impulse)
+{
+    int32_t rows = s->p->link_rows[link], k, i;
+    for (i = 0; i < rows; i++) impulse[i] = 0;
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_apply_transposed(3, rows, c->s, c->price.impulse, impulse);
+        for (i = 0; c->spins && i < 3; i++) {
+            impulse[3] += c->s[6 * i] * c->spin_impulse[i];
+            impulse[4] += c->s[6 * i + 1] * c->spin_impulse[i];
+            impulse[5] += c->s[6 * i + 2] * c->spin_impulse[i];
+        }
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        impulse[r->row] += r->price[1];
+    }
+}
+
+/* J' gamma and the gradient A (v - v*) - J' gamma, from the impulses of contacts and rows */
+static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    int32_t k, b, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->impulse[i] = 0;
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        icf_real gamma[6];
+        icfi_sum_impulses(s, link, gamma);
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b];
+            icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c],
+                                  p->blocks + s->block_at[b], gamma, s->impulse + s->first[c]);
+        }
+    }
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            s->gradient[i] = s->momentum[i] - s->impulse[i];
+        }
+    }
+}
+
 /* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
     const icf_problem* p = s->p;
-    int32_t k, b, i;
+    int32_t k, i;
     icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0, free = 0;
     island->feasible = 1;
     island->cost = 0;
@@ -5962,21 +6063,16 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
             s->r[i] = s->v[i] - p->v_free[i];
-            s->impulse[i] = 0;
         }
     }
     icfi_mass_times(s, island, s->r, s->momentum);
     for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k], rows = p->link_rows[link];
-        icf_real *u = s->u + s->bias_at[link], *gamma = s->link_impulse + s->bias_at[link];
+        int32_t link = island->link[k];
+        icf_real* u = s->u + s->bias_at[link];
         icfi_link_velocity(s, link, s->v, u);
-        island->cost += icfi_price_link(s, link, u, gamma, island);
-        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t c = p->block_clique[b];
-            icfi_apply_transposed(rows, p->clique_sizes[c], p->blocks + s->block_at[b], gamma,
-                                  s->impulse + s->first[c]);
-        }
+        island->cost += icfi_price_link(s, link, u, island);
     }
+    icfi_gather_impulses(s, island);
     island->at_rounding = 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -5984,7 +6080,6 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
             icf_real d = s->d[i], x;
             kinetic += s->r[i] * s->momentum[i];
-            s->gradient[i] = s->momentum[i] - s->impulse[i];
             x = d * (s->momentum[i] + s->free_momentum[i]);
             p2 += x * x;
             x = d * s->free_momentum[i];
@@ -6149,31 +6244,47 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     return 0;
 }
 
-/* dv = -H^-1 gradient. Where rounding has spoilt H, or conjugate gradients end nowhere, the direction
-   is -A^-1 gradient with the cliques' own blocks, along which the cost falls as well, and the answer 0. */
-static int icfi_direction(icfi_solve* s, icfi_island* island)
+/* dv = -H^-1 gradient and dp = A dv, with the factor of H. 0 if that is not finite. */
+static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
-    const icf_problem* p = s->p;
-    int32_t k, i, at, good, n = island->unknowns;
+    int32_t k, i, at, n = island->unknowns;
     icf_real* x = island->x;
     for (k = 0, at = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
     }
-    good = icfi_factor(s, island);
-    if (good && island->dense) {
+    if (island->dense) {
         (void)icf_dense_solve(n, island->dense, n, x, 1, n);
-    } else if (good) {
+    } else {
         (void)icf_sparse_solve(&island->sparse, x, 1, n);
     }
-    good = good && icfi_all_finite((size_t)n, x);
+    if (!icfi_all_finite((size_t)n, x)) return 0;
     for (k = 0, at = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], size = p->clique_sizes[c], f = s->first[c];
-        for (i = 0; i < size; i++) s->dv[f + i] = good ? x[at++] : -s->gradient[f + i];
-        if (!good) (void)icf_dense_solve(size, s->factor + s->mass_at[c], size, s->dv + f, 1, size);
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->dv[i] = x[at++];
     }
     icfi_mass_times(s, island, s->dv, s->dp);
-    return good;
+    return 1;
+}
+
+/* -A^-1 gradient with the cliques' own blocks, along which the cost falls as well: where rounding has
+   spoilt H, or conjugate gradients end nowhere. */
+static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
+        for (i = 0; i < n; i++) s->dv[f + i] = -s->gradient[f + i];
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->dv + f, 1, n);
+    }
+    icfi_mass_times(s, island, s->dv, s->dp);
+}
+
+/* Whether a row's impulse is a linear function of its velocity */
+static int icfi_row_is_linear(const icf_row_term* t)
+{
+    return t->kind == ICF_ROW_HOLONOMIC || t->kind == ICF_ROW_QUADRATIC ||
+           (t->kind == ICF_ROW_MOTOR && (t->most == ICF_REAL_MAX || t->slope == 0));
 }
 
 /* ---- the line search ---- */
@@ -6316,24 +6427,55 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
 
 /* ---- Newton's method ---- */
 
-/* All islands add to the history: `before` holds the sums over those that are done. */
-static void icfi_record(icfi_solve* s, const icfi_island* island, const icf_iteration* before)
+/* Where the best velocity is. All islands add to the history: `before` holds the sums over those that
+   are done. */
+static void icfi_record(icfi_solve* s, const icfi_island* island)
 {
     const icf_options* o = s->options;
+    const icf_iteration* best = &island->best;
     icf_iteration* h;
     if (island->iterations >= o->history_capacity) return;
     h = o->history + island->iterations;
     if (island->iterations >= s->stats->history) {
-        *h = *before;
+        *h = island->before;
         s->stats->history = island->iterations + 1;
     }
-    h->cost += island->cost;
-    h->gradient = ICF_SQRT(h->gradient * h->gradient + island->gradient * island->gradient);
-    h->momentum_error = icfi_max(h->momentum_error, island->error);
+    h->cost += best->cost;
+    h->gradient = ICF_SQRT(h->gradient * h->gradient + best->gradient * best->gradient);
+    h->momentum_error = icfi_max(h->momentum_error, best->momentum_error);
+}
+
+/* What a potential costs by itself, about: the least of what it costs at v*, and of what moving it out
+   of the way does. `x` is how fast that is. */
+static icf_real icfi_own_energy(icf_real cost, icf_real x, icf_real w)
+{
+    icf_real energy = w > 0 ? x * x / (2 * w) : 0;
+    return icfi_max(0, icfi_min(cost, energy));
+}
+
+/* Their sum, a scale of the cost, when potentials have been evaluated at v* */
+static icf_real icfi_scale_of_cost(const icfi_solve* s, const icfi_island* island)
+{
+    icf_real sum = 0;
+    int32_t k, j;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            const icfi_contact_state* c = s->contact + s->contact_list[j];
+            icf_real x = icfi_max(0, c->term.normal.vhat - c->v[2]);
+            x = ICF_SQRT(x * x + c->v[0] * c->v[0] + c->v[1] * c->v[1]);
+            sum += icfi_own_energy(c->price.feasible ? c->price.cost : ICF_REAL_MAX, x, c->w);
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            const icfi_row_state* r = s->row + s->row_list[j];
+            sum += icfi_own_energy(r->price[0], r->u - r->term.target, r->w);
+        }
+    }
+    return sum;
 }
 
 /* Whether the island's v is v* because no potential does anything there */
-static int icfi_is_free(icfi_solve* s, icfi_island* island)
+static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 {
     int32_t k, i;
     for (k = 0; k < island->cliques; k++) {
@@ -6344,6 +6486,7 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island)
         }
     }
     icfi_evaluate(s, island);
+    *own = icfi_scale_of_cost(s, island);
     if (island->feasible && island->gradient == 0) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -6447,37 +6590,904 @@ static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
     return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
-/* Minimises one island from s->v. */
-static icf_result icfi_newton(icfi_solve* s, icfi_island* island, const icf_iteration* before)
-{
-    icf_real best = ICF_REAL_MAX;
-    int32_t stale = 0, k, i, good;
-    for (;;) {
-        icf_real slope = 0, step = 0, alpha;
-        icfi_record(s, island, before);
-        island->stop = icfi_should_end(s, island);
-        if (island->stop != ICF_STOP_NONE) return ICF_RESULT_OK;
+/* How Newton's method goes: the least error, and how many steps have not halved it */
+typedef struct icfi_progress {
+    icf_real best;
+    int32_t stale;
+} icfi_progress;
 
-        good = icfi_direction(s, island);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) {
-                slope += s->gradient[i] * s->dv[i];
-                step += s->dp[i] * s->dv[i];
-            }
+/* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
+static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
+{
+    icf_real slope = 0, step = 0, alpha;
+    int32_t k, i;
+    int good = icfi_factor(s, island) && icfi_solve_for(s, island);
+    if (!good) icfi_plain_direction(s, island);
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            slope += s->gradient[i] * s->dv[i];
+            step += s->dp[i] * s->dv[i];
         }
-        /* only couplings can make an A of good blocks a bad one: convex it is not */
-        if (island->couplings && (step < 0 || (!good && !icfi_mass_is_good(s, island))))
-            return ICF_RESULT_NOT_SPD;
-        stale = island->error < best / 2 ? 0 : stale + 1;
-        best = icfi_min(best, island->error);
-        alpha = icfi_search(s, island, slope);
-        if (icfi_at_floor(s, island, alpha, step, stale) || !icfi_advance(s, island, alpha)) {
-            island->stop = ICF_STOP_FLOOR;
-            return ICF_RESULT_OK;
-        }
-        island->iterations++;
     }
+    /* only couplings can make an A of good blocks a bad one: convex it is not */
+    if (island->couplings && (step < 0 || (!good && !icfi_mass_is_good(s, island)))) {
+        island->convex = 0;
+        return ICF_STOP_FLOOR;
+    }
+    progress->stale = island->error < progress->best / 2 ? 0 : progress->stale + 1;
+    progress->best = icfi_min(progress->best, island->error);
+    alpha = icfi_search(s, island, slope);
+    if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
+    if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
+    island->iterations++;
+    return ICF_STOP_NONE;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Layer 7, continued: where Newton's method is slow
+// >>interior
+
+/* Newton's method is slow where contacts change between sticking, sliding and open: the gradient there
+   saturates, and every iteration moves a few contacts past their corner. The same minimum is that
+   of a conic problem, which a primal-dual interior-point method finds in 10 to 16 iterations whatever
+   the stiffness and the start, with the same matrix A + sum K' W K.
+
+   Each potential becomes one or two units. A unit has a slack s in a second-order cone, s0 >= |sr|, and
+   an impulse lambda in the same cone, orthogonal to it at the solution:
+
+       s = B v + e u + h + R lambda,  s o lambda = 0,  ell'(u) = lambda_0,  impulse B' lambda
+
+       friction   s = (u, mu1 v1, mu2 v2, eps)                   ell = c u: lambda_0 = c, its limit
+       normal     s =  u - b + vn                                ell(u) = the law's cost at the
+       velocity b - u similar    s = (u - b + vn + eps, mu1 v1, mu2 v2, eps)    the same
+       sap        s = (vn - vhat, mu v1, mu v2) + R lambda       no u
+       motor      s = (u, v - target + lambda_1 / slope)         ell = c u: the effort limit
+
+   Minimising over u brings s onto its cone, and gives back the potential; b is where the law's force ends.
+   A sphere of radius r is a cone of the same kind cut at s3 = eps, which is what makes friction smooth.
+   Torsion, rolling and dry friction are units of friction, limits of a normal law. Holonomic and
+   quadratic rows, motors without limit and constant forces are linear, and need none.
+
+   An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
+   Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
+   (target 0), corrects for the second order (Mehrotra), and corrects for centrality (Gondzio).
+   The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
+   boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
+
+#ifndef ICF_NO_INTERIOR_POINT
+
+/* ---- one unit ---- */
+
+static icf_real icfi_norm3(const icf_real* x)
+{
+    return ICF_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
+
+static icf_real icfi_dot3(const icf_real* x, const icf_real* y)
+{
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+}
+
+/* x / x0, of which squares neither over- nor underflow */
+static void icfi_by_first(const icf_real x[4], icf_real y[4])
+{
+    icf_real i = 1 / x[0];
+    int k;
+    y[0] = 1;
+    for (k = 1; k < 4; k++) y[k] = x[k] * i;
+}
+
+/* s0^2 - |sr|^2, as a product */
+static icf_real icfi_det(const icf_real s[4])
+{
+    icf_real r = icfi_norm3(s + 1);
+    return (s[0] - r) * (s[0] + r);
+}
+
+/* ell, its slope and its curvature at u: the law at the velocity from - u, continued beyond its end by
+   its curvature there, where it is never active at the solution */
+static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
+{
+    icf_real out[3];
+    if (!(u > 0) && t->corner > 0) {
+        *slope = t->corner * u;
+        *bend = t->corner;
+        return 1;
+    }
+    if (!icf_normal_evaluate(t->law, t->from - u, out)) return 0;
+    *slope = out[1];
+    *bend = icfi_max(-out[2], t->least);
+    return 1;
+}
+
+/* Nesterov-Todd scaling and Theta at s, lambda */
+static void icfi_unit_scale(icfi_unit* t)
+{
+    icf_real x[4], y[4], rs, rl, a, w0, wr, f = 0, i;
+    int k;
+    icfi_by_first(t->s, x);
+    icfi_by_first(t->lam, y);
+    rs = ICF_SQRT(icfi_det(x));
+    rl = ICF_SQRT(icfi_det(y));
+    t->eta2 = t->s[0] / t->lam[0] * (rs / rl);
+    for (k = 0; k < 4; k++) f += x[k] / rs * (y[k] / rl);
+    f = 2 * ICF_SQRT((1 + f) / 2);
+    for (k = 1; k < 4; k++) t->scale[k] = (x[k] / rs - y[k] / rl) / f;
+    a = icfi_dot3(t->scale + 1, t->scale + 1);
+    wr = ICF_SQRT(a);
+    w0 = t->scale[0] = ICF_SQRT(1 + a);
+    for (k = 0; k < 3; k++) t->axis[k] = wr > 0 ? t->scale[k + 1] / wr : 0;
+    i = 1 / t->eta2;
+    t->k0 = t->kr = 0;
+    if (t->kind == ICFI_UNIT_SAP) {
+        icf_real g = w0 + wr, a1 = t->eta2 * g * g, a2 = t->eta2 / (g * g), sm = (a1 + a2) / 2;
+        icf_real det = a1 * a2 + sm * (t->r0 + t->r1) + t->r0 * t->r1;
+        t->th00 = (sm + t->r1) / det;
+        t->th0 = -2 * t->eta2 * w0 * wr / det;
+        t->along = (sm + t->r0) / det;
+        t->side = 1 / (t->eta2 + t->r1);
+        return;
+    }
+    t->t00 = (1 + 2 * a) * i;
+    if (t->kind == ICFI_UNIT_MOTOR) {
+        icf_real theta = i / (1 + 2 * a);
+        t->th00 = t->th0 = 0;
+        t->along = t->side = theta / (1 + theta * t->r1);
+        return;
+    }
+    {
+        icf_real l = t->eta2 * t->bend, k = 1 / (t->bend + t->t00);
+        t->k0 = t->t00 * k;
+        t->kr = -2 * w0 * wr * i * k;
+        t->th00 = t->bend * t->k0;
+        t->th0 = t->bend * t->kr;
+        t->side = i;
+        t->along = i * (1 + l * (1 + 2 * a)) / (1 + 2 * a + l);
+    }
+}
+
+/* y = Theta x */
+static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
+{
+    icf_real p = icfi_dot3(t->axis, x + 1), q = (t->along - t->side) * p + t->th0 * x[0];
+    int k;
+    y[0] = t->th00 * x[0] + t->th0 * p;
+    for (k = 0; k < 3; k++) y[k + 1] = t->side * x[k + 1] + q * t->axis[k];
+}
+
+/* W x, or W^-1 x */
+static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+{
+    icf_real eta = ICF_SQRT(t->eta2), sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
+    icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p / (1 + t->scale[0]) + x[0];
+    int k;
+    if (inverse) eta = 1 / eta;
+    y[0] = eta * (t->scale[0] * x[0] + p);
+    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
+}
+
+/* What the direction takes of the impulse if v stays: d0, for the target p */
+static void icfi_unit_target(const icfi_unit* t, const icf_real p[4], icf_real d[4])
+{
+    icf_real x[4], y[4], f;
+    int k;
+    if (t->kind == ICFI_UNIT_MOTOR) {
+        icf_real a = t->scale[1] * t->scale[1];
+        d[0] = d[2] = d[3] = 0;
+        d[1] = p[1] + 2 * t->scale[0] * t->scale[1] / (1 + 2 * a) * p[0];
+        d[1] = d[1] * (1 - t->along * t->r1) - t->along * t->rp[1];
+        return;
+    }
+    if (t->kind == ICFI_UNIT_SAP) {
+        x[0] = t->r0 * p[0] + t->rp[0];
+        for (k = 1; k < 4; k++) x[k] = t->r1 * p[k] + t->rp[k];
+        icfi_unit_theta(t, x, y);
+        for (k = 0; k < 4; k++) d[k] = p[k] - y[k];
+        return;
+    }
+    icfi_unit_theta(t, t->rp, y);
+    f = p[0] - t->ru;
+    d[0] = p[0] - t->k0 * f - y[0];
+    for (k = 1; k < 4; k++) d[k] = p[k] - t->kr * t->axis[k - 1] * f - y[k];
+}
+
+/* The direction of a unit for the target p, when its velocity changes by `in` */
+static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_real in[3])
+{
+    icf_real y[4], x[4], d[4];
+    int k;
+    y[0] = t->b0 * in[2];
+    y[1] = t->b1 * in[0];
+    y[2] = t->b2 * in[1];
+    y[3] = 0;
+    icfi_unit_target(t, p, d);
+    if (t->kind == ICFI_UNIT_MOTOR) {
+        icf_real a = t->scale[1] * t->scale[1], t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
+        for (k = 0; k < 4; k++) t->dlam[k] = t->ds[k] = 0;
+        t->dlam[1] = d[1] - t->along * y[1];
+        t->ds[1] = y[1] + t->rp[1] + t->r1 * t->dlam[1];
+        t->du = (p[0] - t01 * t->ds[1]) / t->t00;
+        t->ds[0] = t->du + t->rp[0];
+        (void)a;
+        return;
+    }
+    icfi_unit_theta(t, y, x);
+    for (k = 0; k < 4; k++) {
+        t->dlam[k] = d[k] - x[k];
+        t->ds[k] = y[k] + t->rp[k];
+    }
+    if (t->kind == ICFI_UNIT_FRICTION) t->dlam[0] = 0;
+    t->du = 0;
+    if (t->kind == ICFI_UNIT_SAP) {
+        t->ds[0] += t->r0 * t->dlam[0];
+        for (k = 1; k < 4; k++) t->ds[k] += t->r1 * t->dlam[k];
+        return;
+    }
+    t->du = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+    for (k = 0; k < 3; k++) t->du -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
+    t->ds[0] += t->du;
+}
+
+/* The longest step along d that keeps s in its cone: the first root of det(s + alpha d), over s0 */
+static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4])
+{
+    icf_real a, b, c, root, den, x[4], y[4], i = 1 / s[0];
+    int k;
+    if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
+        return d[0] < 0 ? -s[0] / d[0] : ICF_REAL_MAX;
+    }
+    icfi_by_first(s, x);
+    for (k = 0; k < 4; k++) y[k] = d[k] * i;
+    a = icfi_det(y);
+    b = x[0] * y[0] - icfi_dot3(x + 1, y + 1);
+    c = icfi_det(x);
+    root = b * b - a * c;
+    if (!(root >= 0)) return ICF_REAL_MAX;
+    den = ICF_SQRT(root) - b;
+    return den > 0 ? c / den : ICF_REAL_MAX;
+}
+
+/* y with nu o y = x, in the algebra of the cone: x o y = (x.y, x0 yr + y0 xr). Products are those
+   of nu / nu0, which neither over- nor underflow. */
+static void icfi_cone_divide(const icf_real nu[4], const icf_real x[4], icf_real y[4])
+{
+    icf_real n[4], i = 1 / nu[0];
+    int k;
+    icfi_by_first(nu, n);
+    y[0] = (x[0] - icfi_dot3(n + 1, x + 1)) * i / icfi_det(n);
+    for (k = 1; k < 4; k++) y[k] = (x[k] - y[0] * nu[k]) * i;
+}
+
+static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
+{
+    int k;
+    z[0] = x[0] * y[0] + icfi_dot3(x + 1, y + 1);
+    for (k = 1; k < 4; k++) z[k] = x[0] * y[k] + y[0] * x[k];
+}
+
+/* x += W^-1 (nu \ c), nu = W lambda */
+static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
+{
+    icf_real nu[4], y[4], z[4];
+    int k;
+    icfi_unit_w(t, t->lam, nu, 0);
+    icfi_cone_divide(nu, c, y);
+    icfi_unit_w(t, y, z, 1);
+    for (k = 0; k < 4; k++) x[k] += z[k];
+}
+
+/* Mehrotra's target after a predictor: s o lambda = mu omega, less the second order of both sides */
+static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+{
+    icf_real a[4], b[4], c[4], f, slope, bend;
+    int k;
+    icfi_by_first(t->s, a);
+    f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
+    icfi_unit_w(t, t->ds, a, 1);
+    icfi_unit_w(t, t->dlam, b, 0);
+    icfi_cone_multiply(a, b, c);
+    for (k = 0; k < 4; k++) {
+        t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
+        c[k] = -c[k];
+    }
+    icfi_unit_add_corrector(t, c, t->p);
+    if (t->law && icfi_unit_law(t, t->u + t->du, &slope, &bend)) {
+        t->ru = slope - t->lam[0] - t->bend * t->du;
+    }
+}
+
+/* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
+static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
+{
+    icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, low, high;
+    int k;
+    for (k = 0; k < 4; k++) {
+        a[k] = t->s[k] + alpha * t->ds[k];
+        b[k] = t->lam[k] + alpha * t->dlam[k];
+    }
+    icfi_unit_w(t, a, x, 1);
+    icfi_unit_w(t, b, c, 0);
+    icfi_cone_multiply(x, c, a);
+    if (!(a[0] > 0)) return;
+    icfi_by_first(a, x);
+    r = a[0] * icfi_norm3(x + 1);
+    high = a[0] + r;
+    low = a[0] - r;
+    high = icfi_max(icfi_min(icfi_max(high, target / 10), 10 * target) - high, -10 * target);
+    low = icfi_max(icfi_min(icfi_max(low, target / 10), 10 * target) - low, -10 * target);
+    c[0] = (high + low) / 2;
+    for (k = 1; k < 4; k++) c[k] = r > 0 ? (high - low) / 2 * a[k] / r : 0;
+    icfi_unit_add_corrector(t, c, t->p);
+}
+
+/* ---- the units of an island ---- */
+
+static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int change, icf_real in[3])
+{
+    const icfi_contact_state* c = s->contact + t->of;
+    const icf_real* from;
+    in[0] = in[1] = in[2] = 0;
+    if (t->role == ICFI_ROLE_ROW) {
+        const icfi_row_state* r = s->row + t->of;
+        icf_real u = change ? r->du : r->u;
+        if (t->kind == ICFI_UNIT_NORMAL) {
+            in[2] = r->term.sign * u;
+        } else {
+            in[0] = u;
+        }
+        return;
+    }
+    if (t->role == ICFI_ROLE_CONTACT) {
+        from = change ? c->dv : c->v;
+    } else {
+        from = change ? c->spin_dv : c->spin;
+    }
+    if (t->role == ICFI_ROLE_TORSION) {
+        in[0] = from[2];
+    } else {
+        ICFI_MEMCPY(in, from, 3 * sizeof *in);
+    }
+}
+
+/* Adds B' x to the impulse of the contact or row that a unit is of. */
+static void icfi_unit_add_impulse(icfi_solve* s, const icfi_unit* t, const icf_real x[4])
+{
+    icfi_contact_state* c = s->contact + t->of;
+    if (t->role == ICFI_ROLE_ROW) {
+        icfi_row_state* r = s->row + t->of;
+        r->price[1] += t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
+    } else if (t->role == ICFI_ROLE_TORSION) {
+        c->spin_impulse[2] += t->b1 * x[1];
+    } else if (t->role == ICFI_ROLE_ROLLING) {
+        c->spin_impulse[0] += t->b1 * x[1];
+        c->spin_impulse[1] += t->b2 * x[2];
+    } else {
+        c->price.impulse[0] += t->b1 * x[1];
+        c->price.impulse[1] += t->b2 * x[2];
+        c->price.impulse[2] += t->b0 * x[0];
+    }
+}
+
+/* Adds B' Theta B to the Hessian there. */
+static void icfi_unit_add_hessian(icfi_solve* s, const icfi_unit* t)
+{
+    icfi_contact_state* c = s->contact + t->of;
+    icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
+    icf_real h11 = t->b1 * t->b1 * (t->side + f * x * x), h12 = t->b1 * t->b2 * f * x * y;
+    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y);
+    if (t->role == ICFI_ROLE_ROW) {
+        s->row[t->of].price[2] += t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
+    } else if (t->role == ICFI_ROLE_TORSION) {
+        c->spin_h[3] += h11;
+    } else if (t->role == ICFI_ROLE_ROLLING) {
+        c->spin_h[0] += h11;
+        c->spin_h[1] += h12;
+        c->spin_h[2] += h22;
+    } else {
+        c->price.h[0] += h11;
+        c->price.h[1] += h12;
+        c->price.h[2] += t->b1 * t->b0 * t->th0 * x;
+        c->price.h[3] += h22;
+        c->price.h[4] += t->b2 * t->b0 * t->th0 * y;
+        c->price.h[5] += t->b0 * t->b0 * t->th00;
+    }
+}
+
+/* Impulses that no unit has, linear or constant; Hessians too if asked */
+static void icfi_linear_prices(icfi_solve* s, const icfi_island* island, int hessians)
+{
+    int32_t k, j, i;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            for (i = 0; i < 3; i++) c->price.impulse[i] = c->spin_impulse[i] = 0;
+            c->price.impulse[2] = -c->term.adhesion;
+            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] += c->term.normal.push;
+            for (i = 0; hessians && i < 6; i++) c->price.h[i] = 0;
+            for (i = 0; hessians && i < 4; i++) c->spin_h[i] = 0;
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            icfi_row_state* r = s->row + s->row_list[j];
+            icf_real price[3];
+            price[1] = price[2] = 0;
+            if (icfi_row_is_linear(&r->term)) icfi_row_price(&r->term, r->u, price);
+            r->price[1] = price[1];
+            if (hessians) r->price[2] = price[2];
+        }
+    }
+}
+
+/* u with ell'(u) = n > 0: the start of a unit with a normal law */
+static icf_real icfi_unit_inverse(const icfi_unit* t, icf_real n, icf_real scale)
+{
+    const icf_normal* law = t->law;
+    icf_real low, high, slope, bend, p, q;
+    int i;
+    if (law->law == ICF_LAW_KELVIN_VOIGT) return n / law->scale;
+    if (law->law == ICF_LAW_HUNT_CROSSLEY && law->scale > 0) {
+        p = law->bhat + law->d * (law->push / law->scale);
+        q = n / law->scale;
+        return 2 * q / (p + ICF_SQRT(p * p + 4 * law->d * q));
+    }
+    low = -scale;
+    high = scale;
+    for (i = 0; i < 100 && icfi_unit_law(t, high, &slope, &bend) && slope < n; i++) high *= 4;
+    for (i = 0; i < 100 && !(icfi_unit_law(t, low, &slope, &bend) && slope < n); i++) low *= 4;
+    for (i = 0; i < 60; i++) {
+        icf_real middle = low + (high - low) / 2;
+        if (icfi_unit_law(t, middle, &slope, &bend) && slope < n) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A unit at the start: lambda and s along the axis of the cone, their product m0. */
+static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
+{
+    icf_real lam = ICF_SQRT(m0 / t->w), s = ICF_SQRT(m0 * t->w);
+    ICFI_MEMSET(t->s, 0, sizeof t->s);
+    ICFI_MEMSET(t->lam, 0, sizeof t->lam);
+    if (t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR) {
+        lam = t->c;
+        s = icfi_max(m0 / lam, s);
+        t->u = s;
+    } else {
+        if (guess > 0) {
+            lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
+            s = m0 / lam;
+        }
+        t->u = 0;
+        if (t->law) {
+            icf_real slope, bend;
+            t->least = 0;
+            t->u = icfi_unit_inverse(t, lam, s);
+            /* without a corner the curvature may be 0: a little of what it is here */
+            (void)icfi_unit_law(t, t->u, &slope, &bend);
+            t->least = bend * ICF_R(1e-12);
+            if (t->corner == 0 && t->ends) t->corner = t->least;
+        }
+    }
+    t->lam[0] = lam;
+    t->s[0] = s;
+    t->omega = lam * s / m0;
+}
+
+static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
+                                 int32_t of, icf_real w)
+{
+    icfi_unit* t = s->unit + s->units++;
+    ICFI_MEMSET(t, 0, sizeof *t);
+    t->kind = (int32_t)kind;
+    t->role = (int32_t)role;
+    t->of = of;
+    t->w = w;
+    return t;
+}
+
+static void icfi_friction_unit(icfi_solve* s, icfi_unit_role role, int32_t of, icf_real w,
+                               icf_real c, icf_real b1, icf_real b2, icf_real eps, icf_real m0)
+{
+    icfi_unit* t;
+    if (!(c > 0) || !(w > 0) || !(b1 > 0 || b2 > 0)) return;
+    t = icfi_unit_next(s, ICFI_UNIT_FRICTION, role, of, w);
+    t->c = c;
+    t->b1 = b1;
+    t->b2 = b2;
+    t->eps = eps;
+    icfi_unit_start(t, m0, 0);
+}
+
+/* A unit with a normal law: normal, similar, or the limit of a row */
+static icfi_unit* icfi_law_unit(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role, int32_t of,
+                                icf_real w, const icf_normal* law)
+{
+    icfi_unit* t;
+    if (!(w > 0) || (law->scale == 0 && law->push == 0 && law->law != ICF_LAW_CUSTOM)) return NULL;
+    t = icfi_unit_next(s, kind, role, of, w);
+    t->law = law;
+    t->b0 = 1;
+    t->from = law->vhat;
+    t->ends = 1;
+    switch (law->law) {
+    case ICF_LAW_HUNT_CROSSLEY: t->corner = law->scale * law->bhat + law->d * law->push; break;
+    case ICF_LAW_KELVIN_VOIGT: t->corner = law->scale; break;
+    case ICF_LAW_HERTZ: break;
+    case ICF_LAW_IPC_BARRIER: t->from = (law->range - law->distance) / law->dt; break;
+    default: t->ends = 0; break; /* no end that is known: u is -v */
+    }
+    t->h0 = -t->from;
+    return t;
+}
+
+static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
+{
+    icfi_contact_state* c = s->contact + of;
+    const icf_contact_term* term = &c->term;
+    icf_real guess = warm ? c->price.impulse[2] + term->adhesion : 0;
+    icfi_unit* t;
+    if (term->model == ICF_MODEL_SAP) {
+        if (term->normal.scale > 0 && c->w > 0) {
+            t = icfi_unit_next(s, ICFI_UNIT_SAP, ICFI_ROLE_CONTACT, of, c->w);
+            t->b0 = 1;
+            t->b1 = t->b2 = term->mu1;
+            t->h0 = -term->normal.vhat;
+            t->r0 = 1 / term->normal.scale;
+            t->r1 = term->mu1 * term->mu1 * term->rt;
+            icfi_unit_start(t, m0, guess);
+        }
+    } else if (term->model == ICF_MODEL_LAGGED || term->normal.law == ICFI_LAW_CONSTANT) {
+        icf_real limit = term->model == ICF_MODEL_LAGGED ? term->impulse0 : term->normal.push;
+        icfi_friction_unit(s, ICFI_ROLE_CONTACT, of, c->w, limit, term->mu1, term->mu2, term->eps,
+                           m0);
+        if (term->normal.law != ICFI_LAW_CONSTANT) {
+            t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of, c->w, &term->normal);
+            if (t) icfi_unit_start(t, m0, guess);
+        }
+    } else {
+        int rough = term->mu1 > 0 || term->mu2 > 0;
+        t = icfi_law_unit(s, rough ? ICFI_UNIT_SIMILAR : ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of,
+                          c->w, &term->normal);
+        if (t && rough) {
+            t->b1 = term->mu1;
+            t->b2 = term->mu2;
+            t->eps = term->eps;
+            t->h0 += term->eps;
+        }
+        if (t) icfi_unit_start(t, m0, guess);
+    }
+    if (!c->spins) return;
+    icfi_friction_unit(s, ICFI_ROLE_ROLLING, of, c->spin_w, c->rolling, 1, 1, c->eps[0], m0);
+    icfi_friction_unit(s, ICFI_ROLE_TORSION, of, c->spin_w, c->torsion, 1, 0, c->eps[1], m0);
+}
+
+static void icfi_row_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
+{
+    icfi_row_state* r = s->row + of;
+    const icf_row_term* term = &r->term;
+    icfi_unit* t;
+    if (icfi_row_is_linear(term)) return;
+    switch (term->kind) {
+    case ICF_ROW_LIMIT:
+        t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_ROW, of, r->w, &term->normal);
+        if (t) icfi_unit_start(t, m0, warm ? term->sign * r->price[1] : 0);
+        break;
+    case ICF_ROW_DRY_FRICTION:
+        icfi_friction_unit(s, ICFI_ROLE_ROW, of, r->w, term->most, 1, 0, term->eps, m0);
+        break;
+    default: /* a motor with a limit */
+        if (!(r->w > 0) || !(term->most > 0)) return;
+        t = icfi_unit_next(s, ICFI_UNIT_MOTOR, ICFI_ROLE_ROW, of, r->w);
+        t->c = term->most;
+        t->b1 = 1;
+        t->h1 = -(term->target + term->impulse0 / term->slope);
+        t->r1 = 1 / term->slope;
+        icfi_unit_start(t, m0, 0);
+        break;
+    }
+}
+
+/* All units of an island, at the start. m0: the product of s and lambda that each begins with */
+static void icfi_make_units(icfi_solve* s, const icfi_island* island, icf_real m0, int warm)
+{
+    int32_t k, j;
+    s->units = 0;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_units(s, s->contact_list[j], m0, warm);
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            icfi_row_units(s, s->row_list[j], m0, warm);
+        }
+    }
+}
+
+/* ---- an iteration ---- */
+
+/* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
+static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
+{
+    int32_t i, k;
+    icfi_linear_prices(s, island, 1);
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3], slope = t->c;
+        icfi_unit_velocity(s, t, 0, in);
+        t->rp[0] = t->b0 * in[2] + t->h0 + t->u + t->r0 * t->lam[0] - t->s[0];
+        t->rp[1] = t->b1 * in[0] + t->h1 + t->r1 * t->lam[1] - t->s[1];
+        t->rp[2] = t->b2 * in[1] + t->r1 * t->lam[2] - t->s[2];
+        t->rp[3] = t->eps - t->s[3];
+        t->bend = 0;
+        if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
+        t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
+        icfi_unit_scale(t);
+        icfi_unit_add_hessian(s, t);
+        for (k = 0; k < 4; k++) t->p[k] = -t->lam[k];
+    }
+    return icfi_factor(s, island);
+}
+
+/* The direction for the targets p of all units, in s->dv and the units */
+static void icfi_interior_direction(icfi_solve* s, icfi_island* island)
+{
+    int32_t i, k;
+    icfi_line line;
+    icfi_linear_prices(s, island, 0);
+    for (i = 0; i < s->units; i++) {
+        icf_real d[4];
+        icfi_unit_target(s->unit + i, s->unit[i].p, d);
+        for (k = 0; k < 4; k++) d[k] += s->unit[i].lam[k];
+        icfi_unit_add_impulse(s, s->unit + i, d);
+    }
+    icfi_gather_impulses(s, island);
+    icfi_solve_for(s, island);
+    icfi_start_line(s, island, &line);
+    for (i = 0; i < s->units; i++) {
+        icf_real in[3];
+        icfi_unit_velocity(s, s->unit + i, 1, in);
+        icfi_unit_direction(s->unit + i, s->unit[i].p, in);
+    }
+}
+
+/* The longest step that keeps every unit in its cones, and barriers where they have a value */
+static icf_real icfi_interior_reach(const icfi_solve* s)
+{
+    icf_real alpha = ICF_REAL_MAX;
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        const icfi_unit* t = s->unit + i;
+        alpha = icfi_min(alpha, icfi_cone_step(t->s, t->ds));
+        alpha = icfi_min(alpha, icfi_cone_step(t->lam, t->dlam));
+        if (t->barrier > 0 && t->du > 0) {
+            alpha = icfi_min(alpha, (t->barrier - t->u) / t->du);
+        }
+    }
+    return alpha;
+}
+
+/* The mean of s.lambda / omega a step alpha away */
+static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
+{
+    icf_real sum = 0;
+    int32_t i, k;
+    for (i = 0; i < s->units; i++) {
+        const icfi_unit* t = s->unit + i;
+        icf_real x = 0;
+        for (k = 0; k < 4; k++) {
+            x += (t->s[k] + alpha * t->ds[k]) * (t->lam[k] + alpha * t->dlam[k]);
+        }
+        sum += x / t->omega;
+    }
+    return sum / (icf_real)s->units;
+}
+
+static void icfi_interior_move(icfi_solve* s, icf_real alpha)
+{
+    const icf_real guard = 1 + 4 * ICFI_EPSILON;
+    int32_t i, k;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        for (k = 0; k < 4; k++) {
+            t->s[k] += alpha * t->ds[k];
+            t->lam[k] += alpha * t->dlam[k];
+        }
+        t->u += alpha * t->du;
+        t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
+        if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
+            t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+        }
+    }
+}
+
+/* One iteration from s->v, with its cost and error at the new one. 0: no way on. */
+static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
+{
+    icf_real alpha, mean, after, sigma, mu, longer, reach;
+    int32_t i, k, tries;
+    if (!icfi_interior_factor(s, island)) return 0;
+    icfi_interior_direction(s, island);
+    alpha = icfi_min(1, icfi_interior_reach(s));
+    mean = icfi_interior_mean(s, 0);
+    after = icfi_interior_mean(s, alpha) / mean;
+    sigma = icfi_min(icfi_max(after * after * after, ICF_R(1e-6)), 1);
+    mu = sigma * mean;
+    for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
+    icfi_interior_direction(s, island);
+    reach = icfi_interior_reach(s);
+    for (tries = 0; tries < 3; tries++) {
+        /* a longer step, if what stands in its way can be pulled aside */
+        alpha = icfi_min(1, reach);
+        longer = icfi_min(1, icfi_max(ICF_R(1.5) * alpha, alpha + ICF_R(0.1)));
+        if (alpha >= 1) break;
+        for (i = 0; i < s->units; i++) {
+            icfi_unit* t = s->unit + i;
+            for (k = 0; k < 4; k++) t->kept[k] = t->p[k];
+            icfi_unit_center(t, longer, mu);
+        }
+        icfi_interior_direction(s, island);
+        alpha = icfi_interior_reach(s);
+        if (alpha > ICF_R(1.02) * reach) {
+            reach = alpha;
+            continue;
+        }
+        for (i = 0; i < s->units; i++) {
+            for (k = 0; k < 4; k++) s->unit[i].p[k] = s->unit[i].kept[k];
+        }
+        icfi_interior_direction(s, island);
+        break;
+    }
+    alpha = icfi_min(1, ICF_R(0.99) * reach);
+    island->alpha = alpha;
+    icfi_interior_move(s, alpha);
+    return icfi_advance(s, island, alpha);
+}
+#endif /* ICF_NO_INTERIOR_POINT */
+
+// ------------------------------------------------------------------------------------------------
+// Layer 7, continued: the solve
+// >>solve
+
+/* Keeps s->v as the best velocity so far */
+static void icfi_keep(icfi_solve* s, icfi_island* island)
+{
+    island->at_best = 1;
+    icfi_copy_motion(s, island, s->v, s->best);
+    island->best.cost = island->cost;
+    island->best.gradient = island->gradient;
+    island->best.momentum_error = island->error;
+}
+
+/* The same if its cost is lower; where rounding cannot tell, if its error is. */
+static void icfi_keep_better(icfi_solve* s, icfi_island* island)
+{
+    icf_real noise = 16 * ICFI_EPSILON * ICF_FABS(island->best.cost);
+    icf_real rise = island->cost - island->best.cost;
+    island->at_best = 0;
+    if (rise < -noise || (rise <= noise && island->error <= island->best.momentum_error)) {
+        icfi_keep(s, island);
+    }
+}
+
+static void icfi_return_to(icfi_solve* s, icfi_island* island, const icf_real* v)
+{
+    icfi_copy_motion(s, island, v, s->v);
+    icfi_evaluate(s, island);
+}
+
+#ifndef ICF_NO_INTERIOR_POINT
+/* Whether budgets let phase B end: what it has before is no better than its start */
+static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
+{
+    const icf_options* o = s->options;
+    return o->iterations - island->iterations >= 12 &&
+           o->factorizations - island->factorizations >= 12;
+}
+
+/* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
+   lead nowhere, or why the solve ends. */
+static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop, int32_t* left)
+{
+    int32_t slow = 0;
+    icf_real mean = ICF_REAL_MAX, now;
+    for (;;) {
+        icf_stop end;
+        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island)) return ICF_STOP_FLOOR;
+        island->iterations++;
+        now = icfi_interior_mean(s, 0);
+        icfi_keep_better(s, island);
+        icfi_record(s, island);
+        end = icfi_should_end(s, island);
+        if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
+        if (island->error < stop) return ICF_STOP_NONE;
+        slow = island->alpha < ICF_R(0.1) || now > mean / 2 ? slow + 1 : 0;
+        if (slow >= 6) return ICF_STOP_FLOOR;
+        mean = now;
+    }
+}
+
+/* Phases B and C. NONE if they lead nowhere. */
+static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
+{
+    icf_real stop = ICF_R(1e-3);
+    int32_t left = 60, count = 0, k;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        count += s->contact_start[link + 1] - s->contact_start[link];
+        count += s->row_start[link + 1] - s->row_start[link];
+    }
+    icfi_return_to(s, island, s->start);
+    icfi_make_units(s, island, own / (icf_real)count, warm);
+    if (!s->units) return ICF_STOP_NONE;
+    for (;;) {
+        icfi_progress progress = {ICF_REAL_MAX, 0};
+        icf_stop end = icfi_interior_run(s, island, stop, &left);
+        icf_real last = ICF_REAL_MAX;
+        if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
+        if (end != ICF_STOP_NONE) return end;
+        icfi_copy_motion(s, island, s->v, s->hold);
+        /* C */
+        while (island->at_best && (island->error < last / 3 || island->error < ICF_R(1e-6))) {
+            end = icfi_should_end(s, island);
+            if (end != ICF_STOP_NONE) return end;
+            last = island->error;
+            end = icfi_newton_step(s, island, &progress);
+            if (end != ICF_STOP_NONE) return end;
+            icfi_keep(s, island);
+            icfi_record(s, island);
+        }
+        icfi_return_to(s, island, s->hold);
+        stop = stop / 10;
+    }
+}
+#endif
+
+/* Minimises one island from s->v, by Newton's method while that is fast, or else by the interior point
+   method, and Newton's method for the last digits:
+
+     A  Newton's method from the start: once, or up to six times if the certificate says that it is
+     near; and on while the error falls
+     B  interior point iterations from the start, until the error is below `stop`
+     C  Newton's method from there, while each step gains a factor 3; else more of B, to a tenth of `stop`
+     D  when B ends nowhere: Newton's method from the best velocity so far, without limit
+
+   A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
+static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
+{
+    icfi_progress progress = {ICF_REAL_MAX, 0};
+    icf_real last = ICF_REAL_MAX;
+    int warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own, newton = !(own > 0);
+    int32_t patience = warm ? 6 : 1;
+#ifdef ICF_NO_INTERIOR_POINT
+    newton = 1;
+#endif
+    island->best.cost = ICF_REAL_MAX;
+    icfi_copy_motion(s, island, s->v, s->start);
+    for (;;) {
+        icfi_keep(s, island);
+        icfi_record(s, island);
+        island->stop = icfi_should_end(s, island);
+        if (island->stop != ICF_STOP_NONE) break;
+#ifndef ICF_NO_INTERIOR_POINT
+        if (!newton && island->iterations >= patience && icfi_has_time(s, island) &&
+            !(island->error < ICF_R(0.9) * last)) {
+            newton = 1;
+            island->stop = icfi_interior(s, island, own, warm);
+            if (island->stop != ICF_STOP_NONE) break;
+            icfi_return_to(s, island, s->best);
+            progress.best = ICF_REAL_MAX;
+        }
+#endif
+        last = island->error;
+        island->stop = icfi_newton_step(s, island, &progress);
+        if (island->stop != ICF_STOP_NONE) break;
+    }
+    if (!island->at_best) icfi_return_to(s, island, s->best);
+    return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
 
 /* ---- islands ---- */
@@ -6598,7 +7608,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0;
+    icf_real certificate = 0, own = 0;
     int32_t k, i;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
@@ -6608,14 +7618,16 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         icfi_island island;
         result = icfi_open_island(s, k, &island);
         if (result != ICF_RESULT_OK) return result;
-        if (!icfi_is_free(s, &island) && !icfi_make_feasible(s, &island)) {
+        island.before = done;
+        island.convex = 1;
+        if (!icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
                                                                          : ICF_RESULT_INFEASIBLE;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
-        result = icfi_newton(s, &island, &done);
+        result = icfi_minimise(s, &island, own);
         if (result != ICF_RESULT_OK) {
             return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
         }

@@ -1038,7 +1038,6 @@ static void check_budgets(const icfp* p, int model, int kind)
                 TEST_CHECK_(r.stats.stop == stops[way], "stop %d", (int)r.stats.stop);
             } else {
                 succeeded(&r);
-                TEST_CHECK(full.stats.iterations <= budget || full.stats.factorizations <= budget);
             }
             if (TEST_CHECK(all_finite(r.v, p->unknowns))) {
                 TEST_CHECK_(at.cost <= before + rounding, "budget %d: cost %g was %g", budget,

@@ -3256,7 +3256,9 @@ static void test_budgets(void)
                                                               : ICF_STOP_CALLER));
                         TEST_CHECK(kind != 0 || stats.iterations == budget);
                         TEST_CHECK(kind != 1 || stats.factorizations == budget);
-                        if (full.islands == 1) TEST_CHECK((double)stats.cost < cost);
+                        /* a caller who ends it in the middle of an interior point phase has the best
+                           that was before it */
+                        if (full.islands == 1 && kind < 2) TEST_CHECK((double)stats.cost < cost);
                     } else {
                         TEST_CHECK(result == ICF_RESULT_OK);
                     }
