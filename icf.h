@@ -68,6 +68,7 @@
          >>api-sparse                           block-sparse Cholesky
          >>api-potentials                       what contacts, limits, motors and the rest cost
          >>api-solver                           the convex solver
+         >>api-sensitivities                    derivatives of the answer
        the implementation, one section a layer, each knowing only those above it
          >>config                               compilers, assertions, memory functions
          >>math                                 layer 2: small math
@@ -84,7 +85,7 @@
          >>world                                layer 9: bodies, joints, time
        >>licence
 
-   The sections >>sensitivities and >>world hold their place in this version and are empty.
+   The section >>world holds its place in this version and is empty.
 
    OPTIONS
 
@@ -361,6 +362,7 @@ typedef double icf_real;
 #define icf_contact_delassus icf_contact_delassus_float
 #define icf_contact_evaluate icf_contact_evaluate_float
 #define icf_contact_jacobian icf_contact_jacobian_float
+#define icf_contact_push icf_contact_push_float
 #define icf_contact_term_make icf_contact_term_make_float
 #define icf_default_contact icf_default_contact_float
 #define icf_default_options icf_default_options_float
@@ -375,6 +377,7 @@ typedef double icf_real;
 #define icf_result_string icf_result_string_float
 #define icf_row_evaluate icf_row_evaluate_float
 #define icf_row_term_make icf_row_term_make_float
+#define icf_sensitivity icf_sensitivity_float
 #define icf_solve icf_solve_float
 #define icf_sparse_add_diagonal icf_sparse_add_diagonal_float
 #define icf_sparse_add_edge icf_sparse_add_edge_float
@@ -1147,7 +1150,8 @@ typedef struct icf_stats {
 typedef struct icf_workspace {
     void* memory;
     size_t bytes;
-    int32_t owner, state, contacts, rows; /* private */
+    int32_t owner, state, contacts, rows, islands; /* private */
+    icf_real bound;
     size_t contact_at, row_at;
 } icf_workspace;
 
@@ -1223,6 +1227,36 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
    what is left of the last solve is lost. */
 ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
                                         icf_workspace* workspace, icf_real w[9]);
+
+// ------------------------------------------------------------------------------------------------
+// Derivatives of the answer
+// >>api-sensitivities
+
+/* At the answer the gradient g(v, theta) = A (v - v*) - J' gamma is 0 for every value of a parameter theta
+   of the problem, so H dv/dtheta = -dg/dtheta, with H = dg/dv, the Hessian there. b = -dg/dtheta is
+
+       for v*_j                column j of A
+       for a force             dt times the force, along the unknowns
+       for what a contact does at the same velocities     J' dgamma/dtheta, which icf_contact_push adds up
+
+   Because H is symmetric the same call serves the adjoint: for a number L(v), x = H^-1 dL/dv once, and
+   dL/dtheta = x . b for every parameter.
+
+   All of this is at fixed v_last: friction that looks back to it is a parameter of its own. */
+
+/* Replaces `count` columns of x, of as many numbers as there are unknowns, ldx apart, by H^-1 x, with H
+   of the last solve of the workspace, which must have been of this problem, unchanged. Unknowns that
+   nothing touches have their block of A for H. *switching (may be NULL): contacts and rows that are
+   so near to where their impulse has a kink that the answer cannot tell on which side they are;
+   derivatives are then those of one side. *factorizations (may be NULL): how many it took, one an island
+   at most. BAD_STATE before a solve; NOT_CONVERGED where conjugate gradients were. */
+ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* workspace,
+                                   icf_real* x, int32_t count, int32_t ldx, int32_t* switching,
+                                   int32_t* factorizations);
+
+/* b += J' impulse of one contact; impulse along t1, t2, normal. */
+ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
+                                    const icf_real impulse[3], icf_real* b);
 
 #ifdef __cplusplus
 }
@@ -5082,6 +5116,7 @@ typedef struct icfi_contact_state {
     icf_contact_term term;
     icf_real s[18];                      /* v = S u + bias: 3 x rows, row-major */
     icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
+    icf_real gap;                        /* phi of a barrier, at v */
     icf_real w, relaxation;              /* what else icf_get_contact wants */
     icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
@@ -6244,6 +6279,14 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     return 0;
 }
 
+/* x = H^-1 x with the factor of H */
+static icf_result icfi_back(icfi_island* island)
+{
+    int32_t n = island->unknowns;
+    if (island->dense) return icf_dense_solve(n, island->dense, n, island->x, 1, n);
+    return icf_sparse_solve(&island->sparse, island->x, 1, n);
+}
+
 /* dv = -H^-1 gradient and dp = A dv, with the factor of H. 0 if that is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
@@ -6253,11 +6296,7 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
     }
-    if (island->dense) {
-        (void)icf_dense_solve(n, island->dense, n, x, 1, n);
-    } else {
-        (void)icf_sparse_solve(&island->sparse, x, 1, n);
-    }
+    (void)icfi_back(island);
     if (!icfi_all_finite((size_t)n, x)) return 0;
     for (k = 0, at = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -6296,6 +6335,19 @@ typedef struct icfi_line {
     icf_real slope, curvature, size;
 } icfi_line;
 
+/* phi of a contact with a barrier law, at its velocity v; of others ICF_REAL_MAX */
+static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
+{
+    icf_real z = v[2];
+    if (t->normal.law != ICF_LAW_IPC_BARRIER && t->normal.law != ICF_LAW_LOG_BARRIER) {
+        return ICF_REAL_MAX;
+    }
+    if (t->model == ICF_MODEL_SIMILAR) {
+        z -= icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value;
+    }
+    return t->normal.distance + t->normal.dt * z;
+}
+
 /* Velocities of the potentials along dv */
 static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
 {
@@ -6317,6 +6369,7 @@ static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line*
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
             icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv, 0);
+            c->gap = icfi_barrier_gap(&c->term, c->v);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
             icfi_row_state* r = s->row + s->row_list[j];
@@ -6344,6 +6397,9 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
             icf_real v[3];
             icfi_price price;
             for (i = 0; i < 3; i++) v[i] = c->v[i] + alpha * c->dv[i];
+            /* not to a hundredth of what there was: from so near a barrier Newton's method is slow
+               to return */
+            if (c->gap < ICF_REAL_MAX && icfi_barrier_gap(&c->term, v) < c->gap / 100) return 0;
             icfi_contact_price(&c->term, v, &price);
             if (!price.feasible) return 0;
             x = 0;
@@ -6418,6 +6474,8 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
             if (!(next > low && next < high) || (wide > 0 && high - low > wide / 2))
                 next = low + (high - low) / 2;
             if (!(next > low && next < high)) break; /* nothing between */
+            if (!feasible && low > 0 && high - low < low / 8)
+                break; /* as far as a barrier lets it */
             wide = high - low;
         }
         alpha = next;
@@ -6590,10 +6648,11 @@ static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
     return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
-/* How Newton's method goes: the least error, and how many steps have not halved it */
+/* How Newton's method goes: the least error, how many steps have not halved it, and how many of these
+   have not lowered the cost by more than rounding either */
 typedef struct icfi_progress {
-    icf_real best;
-    int32_t stale;
+    icf_real best, cost;
+    int32_t stale, stuck;
 } icfi_progress;
 
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
@@ -6617,6 +6676,13 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     }
     progress->stale = island->error < progress->best / 2 ? 0 : progress->stale + 1;
     progress->best = icfi_min(progress->best, island->error);
+    progress->stuck++;
+    if (!progress->stale ||
+        island->cost < progress->cost - 16 * ICFI_EPSILON * ICF_FABS(island->cost)) {
+        progress->stuck = 0;
+        progress->cost = island->cost;
+    }
+    if (progress->stuck >= 20) return ICF_STOP_FLOOR;
     alpha = icfi_search(s, island, slope);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
@@ -7120,6 +7186,9 @@ static icfi_unit* icfi_law_unit(icfi_solve* s, icfi_unit_kind kind, icfi_unit_ro
     case ICF_LAW_IPC_BARRIER: t->from = (law->range - law->distance) / law->dt; break;
     default: t->ends = 0; break; /* no end that is known: u is -v */
     }
+    if (law->law == ICF_LAW_IPC_BARRIER || law->law == ICF_LAW_LOG_BARRIER) {
+        t->barrier = t->from + law->distance / law->dt;
+    }
     t->h0 = -t->from;
     return t;
 }
@@ -7424,7 +7493,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     icfi_make_units(s, island, own / (icf_real)count, warm);
     if (!s->units) return ICF_STOP_NONE;
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0};
         icf_stop end = icfi_interior_run(s, island, stop, &left);
         icf_real last = ICF_REAL_MAX;
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
@@ -7458,7 +7527,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
 {
-    icfi_progress progress = {ICF_REAL_MAX, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own, newton = !(own > 0);
     int32_t patience = warm ? 6 : 1;
@@ -7658,6 +7727,30 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     return ICF_RESULT_OK;
 }
 
+/* Adds up the sizes of a problem and points to its pieces in a workspace; stats->bytes is how much would
+   be enough. */
+static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf_options* options,
+                            icf_workspace* workspace, icf_stats* stats, icfi_solve_at* at)
+{
+    icfi_arena arena;
+    icf_result result;
+    ICFI_MEMSET(s, 0, sizeof *s);
+    s->p = problem;
+    s->options = options;
+    s->stats = stats;
+    s->memory = (unsigned char*)workspace->memory;
+    s->bytes = workspace->bytes;
+    result = icfi_sum_sizes(problem, &s->sizes, stats);
+    if (result != ICF_RESULT_OK) return result;
+    stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
+    arena = icfi_arena_over(workspace->memory, workspace->bytes);
+    icfi_solve_layout(problem, &s->sizes, &arena, at);
+    if (arena.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
+    if (arena.result != ICF_RESULT_OK) return arena.result;
+    icfi_solve_point(s, *at);
+    return ICF_RESULT_OK;
+}
+
 ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
                              icf_workspace* workspace, icf_real* v, icf_stats* stats)
 {
@@ -7665,7 +7758,6 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icf_stats unwanted;
     icfi_solve s;
     icfi_solve_at at;
-    icfi_arena arena;
     icf_result result;
     size_t least;
     int32_t islands, i;
@@ -7685,24 +7777,11 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         (options->history_capacity && !options->history)) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
     }
-    ICFI_MEMSET(&s, 0, sizeof s);
-    s.p = problem;
-    s.options = options;
-    s.stats = stats;
-    s.memory = (unsigned char*)workspace->memory;
-    s.bytes = workspace->bytes;
-    result = icfi_sum_sizes(problem, &s.sizes, stats);
+    result = icfi_open(&s, problem, options, workspace, stats, &at);
     if (result != ICF_RESULT_OK) return result;
     if (s.sizes.unknowns && !v)
         return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
-    arena = icfi_arena_over(workspace->memory, workspace->bytes);
-    icfi_solve_layout(problem, &s.sizes, &arena, &at);
-    stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
-    if (arena.result != ICF_RESULT_OK) {
-        return arena.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : arena.result;
-    }
     workspace->state = 0;
-    icfi_solve_point(&s, at);
     result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
@@ -7726,7 +7805,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
     }
     least = stats->bytes;
-    stats->bytes = arena.peak;
+    stats->bytes = at.island;
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
@@ -7739,6 +7818,8 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     workspace->rows = problem->rows;
     workspace->contact_at = at.contact;
     workspace->row_at = at.row;
+    workspace->islands = islands;
+    workspace->bound = s.bound;
     workspace->state = ICFI_SOLVED;
     return stats->stop > ICF_STOP_FLOOR ? ICF_RESULT_NOT_CONVERGED : ICF_RESULT_OK;
 }
@@ -8003,6 +8084,159 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
 // ------------------------------------------------------------------------------------------------
 // Layer 8: sensitivities
 // >>sensitivities
+
+/* H is the Hessian that the solve's last look at every potential left in its state, so that all there is to
+   do is to assemble and factor it, island by island. */
+
+/* How far a velocity may be from the optimum's in the norm of A, by the certificate and by rounding */
+static icf_real icfi_doubt(const icfi_island* island, icf_real certificate)
+{
+    return ICF_SQRT(2 * certificate) + 10 * ICFI_EPSILON * island->motion;
+}
+
+/* The distance in velocity from a contact's v to where a normal law has a kink */
+static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
+{
+    switch (n->law) {
+    case ICF_LAW_HUNT_CROSSLEY:
+    case ICF_LAW_HERTZ:
+    case ICF_LAW_KELVIN_VOIGT:
+        return n->scale > 0 || n->push > 0 ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
+    default: return ICF_REAL_MAX; /* smooth, or not known */
+    }
+}
+
+static icf_real icfi_contact_margin(const icf_contact_term* t, const icf_real v[3])
+{
+    icf_real u, slip, scale;
+    switch (t->model) {
+    case ICF_MODEL_LAGGED: return icfi_law_margin(&t->normal, v[2]);
+    case ICF_MODEL_SIMILAR:
+        return icfi_law_margin(&t->normal,
+                               v[2] - icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value);
+    default:
+        if (t->normal.scale == 0) return ICF_REAL_MAX;
+        u = t->normal.vhat - v[2];
+        slip = ICF_SQRT(v[0] * v[0] + v[1] * v[1]);
+        scale = t->mu1 * t->rt * t->normal.scale;
+        return icfi_min(ICF_FABS(u + t->mu1 * slip), ICF_FABS(scale * u - slip));
+    }
+}
+
+static icf_real icfi_row_margin(const icf_row_term* t, icf_real u)
+{
+    icf_real s;
+    switch (t->kind) {
+    case ICF_ROW_LIMIT: return icfi_law_margin(&t->normal, t->sign * u);
+    case ICF_ROW_MOTOR:
+        if (!(t->slope > 0) || t->most == ICF_REAL_MAX) return ICF_REAL_MAX;
+        s = ICF_FABS(t->impulse0 + t->slope * (t->target - u));
+        return ICF_FABS(s - t->most) / t->slope;
+    default: return ICF_REAL_MAX;
+    }
+}
+
+/* Contacts and rows of an island with a kink within the doubt: a velocity of inverse mass w may be off by
+   sqrt(w) times it. */
+static int32_t icfi_count_switching(const icfi_solve* s, const icfi_island* island, icf_real doubt)
+{
+    int32_t k, j, count = 0;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            const icfi_contact_state* c = s->contact + s->contact_list[j];
+            if (icfi_contact_margin(&c->term, c->v) <= doubt * ICF_SQRT(3 * c->w)) count++;
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            const icfi_row_state* r = s->row + s->row_list[j];
+            if (icfi_row_margin(&r->term, r->u) <= doubt * ICF_SQRT(r->w)) count++;
+        }
+    }
+    return count;
+}
+
+ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* workspace,
+                                   icf_real* x, int32_t count, int32_t ldx, int32_t* switching,
+                                   int32_t* factorizations)
+{
+    icf_options options = icf_default_options();
+    icf_stats stats;
+    icfi_solve s;
+    icfi_solve_at at;
+    icf_result result, answer = ICF_RESULT_OK;
+    int32_t islands, k, i, c;
+    if (switching) *switching = 0;
+    if (factorizations) *factorizations = 0;
+    if (!problem || !workspace || count < 0) return ICF_RESULT_BAD_ARGUMENT;
+    if (workspace->state != ICFI_SOLVED) return ICF_RESULT_BAD_STATE;
+    ICFI_MEMSET(&stats, 0, sizeof stats);
+    result = icfi_open(&s, problem, &options, workspace, &stats, &at);
+    if (result != ICF_RESULT_OK) return result;
+    if (problem->contacts != workspace->contacts || problem->rows != workspace->rows ||
+        at.contact != workspace->contact_at || at.row != workspace->row_at) {
+        return ICF_RESULT_BAD_STATE;
+    }
+    if (ldx < s.sizes.unknowns || (count && s.sizes.unknowns && !x)) return ICF_RESULT_BAD_ARGUMENT;
+    islands = workspace->islands;
+    for (c = 0; c < problem->cliques; c++) {
+        if (s.group[c] >= 0) continue;
+        for (i = 0; i < count; i++) {
+            int32_t n = problem->clique_sizes[c];
+            (void)icf_dense_solve(n, s.factor + s.mass_at[c], n,
+                                  x + (ptrdiff_t)i * ldx + s.first[c], 1, n);
+        }
+    }
+    for (k = 0; k < islands; k++) {
+        icfi_island island;
+        result = icfi_open_island(&s, k, &island);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_evaluate(&s, &island);
+        if (switching) {
+            icf_real certificate = icfi_dual_energy(&s, &island, s.gradient) * workspace->bound;
+            *switching += icfi_count_switching(&s, &island, icfi_doubt(&island, certificate));
+        }
+        if (!icfi_factor(&s, &island)) return ICF_RESULT_NOT_SPD;
+        if (factorizations) *factorizations += island.factorizations;
+        for (i = 0; i < count; i++) {
+            icf_real* column = x + (ptrdiff_t)i * ldx;
+            int32_t m, j, to = 0;
+            for (m = 0; m < island.cliques; m++) {
+                c = island.clique[m];
+                for (j = s.first[c]; j < s.first[c + 1]; j++) island.x[to++] = column[j];
+            }
+            result = icfi_back(&island);
+            if (result != ICF_RESULT_OK) answer = result;
+            for (m = 0, to = 0; m < island.cliques; m++) {
+                c = island.clique[m];
+                for (j = s.first[c]; j < s.first[c + 1]; j++) column[j] = island.x[to++];
+            }
+        }
+    }
+    return answer;
+}
+
+ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
+                                    const icf_real impulse[3], icf_real* b)
+{
+    const icf_problem* p = problem;
+    icf_result result = icfi_check_asked(p, contact);
+    icf_real s[18], bias[3], gamma[6];
+    int32_t link, rows, k, c, i, first;
+    if (result != ICF_RESULT_OK) return result;
+    if (!impulse || !b) return ICF_RESULT_BAD_ARGUMENT;
+    link = p->contact[contact].link;
+    rows = p->link_rows[link];
+    icfi_contact_map(p->contact + contact, rows, s, bias);
+    for (i = 0; i < rows; i++) gamma[i] = 0;
+    icfi_apply_transposed(3, rows, s, impulse, gamma);
+    for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+        c = p->block_clique[k];
+        for (i = 0, first = 0; i < c; i++) first += p->clique_sizes[i];
+        icfi_apply_transposed(rows, p->clique_sizes[c], icfi_find_block(p, link, c), gamma,
+                              b + first);
+    }
+    return ICF_RESULT_OK;
+}
 
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world
