@@ -5118,6 +5118,7 @@ typedef struct icfi_contact_state {
     icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
     icf_real gap;                        /* phi of a barrier, at v */
     icf_real w, relaxation;              /* what else icf_get_contact wants */
+    icf_real y[2];                       /* dual of friction, of Newton's method */
     icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
     icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
@@ -6439,7 +6440,7 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
     return icfi_finite(size) && icfi_finite(curvature);
 }
 
-/* The step to the minimum along the line, to a hundredth of the slope at its start: Newton's method on the
+/* The step to the minimum along the line, to 1e-6 of the slope at its start: Newton's method on the
    slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
    to the next the cost falls by at least what the nearer slope says; a step is taken only if these
    falls and rises add up to a fall. */
@@ -6458,7 +6459,7 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
             rounding = 4 * ICFI_EPSILON * line.size;
             rise = (alpha - low) * line.slope;
             if (ICF_FABS(line.slope) <= rounding) return alpha;
-            if (ICF_FABS(line.slope) <= ICF_R(0.01) * ICF_FABS(slope0) && fall + rise <= 0)
+            if (ICF_FABS(line.slope) <= ICF_R(1e-6) * ICF_FABS(slope0) && fall + rise <= 0)
                 return alpha;
             next = alpha - line.slope / line.curvature;
         }
@@ -6648,11 +6649,70 @@ static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
     return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
+/* The Hessian of the soft norm is (I - t t') / r, with t = x / r: along a slip it is almost nothing, and
+   so a plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as
+   well, (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution. `fresh`
+   starts with y = t. */
+static void icfi_primal_dual(icfi_solve* s, const icfi_island* island, int fresh)
+{
+    int32_t k, j;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            const icf_contact_term* t = &c->term;
+            icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], i, t1, t2, f;
+            if (t->model == ICF_MODEL_SAP) continue;
+            i = 1 / ICF_SQRT(x1 * x1 + x2 * x2 + t->eps * t->eps);
+            t1 = x1 * i;
+            t2 = x2 * i;
+            if (fresh) {
+                c->y[0] = t1;
+                c->y[1] = t2;
+                continue;
+            }
+            f = i *
+                (t->model == ICF_MODEL_LAGGED ? t->impulse0 : c->price.impulse[2] + t->adhesion);
+            c->price.h[0] += f * t->mu1 * t->mu1 * (t1 - c->y[0]) * t1;
+            c->price.h[1] += f * t->mu1 * t->mu2 * (t1 * t2 - (c->y[0] * t2 + c->y[1] * t1) / 2);
+            c->price.h[3] += f * t->mu2 * t->mu2 * (t2 - c->y[1]) * t2;
+        }
+    }
+}
+
+/* y after a full Newton step, kept to |y| <= 1 */
+static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, j;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            const icf_contact_term* t = &c->term;
+            icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], d1, d2, i, t1, t2, along, size;
+            if (t->model == ICF_MODEL_SAP) continue;
+            i = 1 / ICF_SQRT(x1 * x1 + x2 * x2 + t->eps * t->eps);
+            t1 = x1 * i;
+            t2 = x2 * i;
+            d1 = t->mu1 * c->dv[0] * i;
+            d2 = t->mu2 * c->dv[1] * i;
+            along = t1 * d1 + t2 * d2;
+            c->y[0] = t1 + d1 - c->y[0] * along;
+            c->y[1] = t2 + d2 - c->y[1] * along;
+            size = ICF_SQRT(c->y[0] * c->y[0] + c->y[1] * c->y[1]);
+            if (!(size <= 1)) {
+                c->y[0] = size > 0 && icfi_finite(size) ? c->y[0] / size : t1;
+                c->y[1] = size > 0 && icfi_finite(size) ? c->y[1] / size : t2;
+            }
+        }
+    }
+}
+
 /* How Newton's method goes: the least error, how many steps have not halved it, and how many of these
    have not lowered the cost by more than rounding either */
 typedef struct icfi_progress {
     icf_real best, cost;
-    int32_t stale, stuck;
+    int32_t stale, stuck, steps;
 } icfi_progress;
 
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
@@ -6660,7 +6720,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 {
     icf_real slope = 0, step = 0, alpha;
     int32_t k, i;
-    int good = icfi_factor(s, island) && icfi_solve_for(s, island);
+    int good;
+    icfi_primal_dual(s, island, !progress->steps++);
+    good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -6684,6 +6746,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     }
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
     alpha = icfi_search(s, island, slope);
+    icfi_update_duals(s, island);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
@@ -6975,9 +7038,11 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
     icfi_unit_w(t, a, x, 1);
     icfi_unit_w(t, b, c, 0);
     icfi_cone_multiply(x, c, a);
-    if (!(a[0] > 0)) return;
-    icfi_by_first(a, x);
-    r = a[0] * icfi_norm3(x + 1);
+    r = icfi_norm3(a + 1);
+    if (a[0] != 0) {
+        icfi_by_first(a, x);
+        r = ICF_FABS(a[0]) * icfi_norm3(x + 1);
+    }
     high = a[0] + r;
     low = a[0] - r;
     high = icfi_max(icfi_min(icfi_max(high, target / 10), 10 * target) - high, -10 * target);
@@ -7493,7 +7558,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     icfi_make_units(s, island, own / (icf_real)count, warm);
     if (!s->units) return ICF_STOP_NONE;
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
         icf_stop end = icfi_interior_run(s, island, stop, &left);
         icf_real last = ICF_REAL_MAX;
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
@@ -7527,7 +7592,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own, newton = !(own > 0);
     int32_t patience = warm ? 6 : 1;
