@@ -938,6 +938,10 @@ typedef struct icf_contact {
     icf_real torsion, rolling;
     icf_real spin_tolerance; /* v_s of these two, default 1e-3 rad/s */
 
+    /* the impulse to expect along t1, t2, normal, N s: that of the step before, if it is the same
+       contact. Where to begin, and nothing else. Default 0 */
+    icf_vec3 impulse_guess;
+
     icf_law_function* custom; /* ICF_LAW_CUSTOM */
     void* user;
     int32_t cookie; /* private */
@@ -5118,6 +5122,7 @@ typedef struct icfi_contact_state {
     icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
     icf_real gap;                        /* phi of a barrier, at v */
     icf_real w, relaxation;              /* what else icf_get_contact wants */
+    icf_real guess[3];                   /* impulse_guess, n >= 0 */
     icf_real y[2];                       /* dual of friction, of Newton's method */
     icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
@@ -5208,6 +5213,7 @@ typedef struct icfi_solve {
     int32_t units;
     size_t island_at;
     icf_real bound;  /* A is at least the blocks in `factor` over this */
+    int32_t guesses; /* contacts with an impulse to expect */
     int32_t moving;  /* unknowns of all islands */
     int32_t stopped; /* the caller wished */
 } icfi_solve;
@@ -5882,6 +5888,10 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     icf_result result;
     ICFI_MEMSET(state, 0, sizeof *state);
     state->rows = rows;
+    state->guess[0] = c->impulse_guess.x;
+    state->guess[1] = c->impulse_guess.y;
+    state->guess[2] = c->impulse_guess.z;
+    if (c->impulse_guess.z > 0) s->guesses++;
     state->relaxation = c->relaxation;
     icfi_contact_map(c, rows, state->s, state->bias);
     ICFI_MEMCPY(v0, state->bias, sizeof v0);
@@ -7465,7 +7475,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         }
         icfi_interior_direction(s, island);
         alpha = icfi_interior_reach(s);
-        if (alpha > ICF_R(1.02) * reach) {
+        if (alpha > reach) {
             reach = alpha;
             continue;
         }
@@ -7522,6 +7532,21 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
+/* The whole step, where the last iteration took nearly all of it: near the end it is as good as one
+   iteration more. s->v is left there if the error is below `stop`, and s->hold is where it was. */
+static void icfi_try_whole_step(icfi_solve* s, icfi_island* island, icf_real stop)
+{
+    int32_t k, i;
+    icfi_copy_motion(s, island, s->v, s->hold);
+    if (island->alpha >= 1 || island->alpha < ICF_R(0.5) || island->error < stop) return;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + s->dv[i];
+    }
+    icfi_evaluate(s, island);
+    if (!island->feasible || !(island->error < stop)) icfi_return_to(s, island, s->hold);
+}
+
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
    lead nowhere, or why the solve ends. */
 static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop, int32_t* left)
@@ -7533,6 +7558,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
         if ((*left)-- <= 0 || !icfi_interior_iterate(s, island)) return ICF_STOP_FLOOR;
         island->iterations++;
         now = icfi_interior_mean(s, 0);
+        icfi_try_whole_step(s, island, stop);
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
@@ -7547,7 +7573,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
 /* Phases B and C. NONE if they lead nowhere. */
 static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
 {
-    icf_real stop = ICF_R(1e-3);
+    icf_real stop = ICF_R(1e-2);
     int32_t left = 60, count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -7563,9 +7589,9 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         icf_real last = ICF_REAL_MAX;
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
         if (end != ICF_STOP_NONE) return end;
-        icfi_copy_motion(s, island, s->v, s->hold);
         /* C */
-        while (island->at_best && (island->error < last / 3 || island->error < ICF_R(1e-6))) {
+        while (island->at_best &&
+               (island->error < ICF_R(0.9) * last || island->error < ICF_R(1e-6))) {
             end = icfi_should_end(s, island);
             if (end != ICF_STOP_NONE) return end;
             last = island->error;
@@ -7580,13 +7606,37 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
 }
 #endif
 
-/* Minimises one island from s->v, by Newton's method while that is fast, or else by the interior point
-   method, and Newton's method for the last digits:
+/* Starts from v* + A^-1 J' guess, with the cliques' own blocks, if that costs less than s->v. */
+static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
+{
+    icf_real cost = island->cost;
+    int32_t k, j, i;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            for (i = 0; i < 3; i++) c->price.impulse[i] = c->guess[i];
+        }
+    }
+    icfi_gather_impulses(s, island);
+    icfi_copy_motion(s, island, s->v, s->start);
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
+        for (i = f; i < f + n; i++) s->v[i] = s->impulse[i];
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->v + f, 1, n);
+        for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
+    }
+    icfi_evaluate(s, island);
+    if (!island->feasible || !(island->cost < cost)) icfi_return_to(s, island, s->start);
+}
 
-     A  Newton's method from the start: once, or up to six times if the certificate says that it is
-     near; and on while the error falls
+/* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
+   and Newton's method for the last digits:
+
+     A  Newton's method: once, or up to six times if the certificate says that the start is near; and on while
+        the error falls. Not at all if impulses to expect were given and the start is not near even so
      B  interior point iterations from the start, until the error is below `stop`
-     C  Newton's method from there, while each step gains a factor 3; else more of B, to a tenth of `stop`
+     C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
@@ -7594,8 +7644,13 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 {
     icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
-    int warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own, newton = !(own > 0);
-    int32_t patience = warm ? 6 : 1;
+    int warm, newton = !(own > 0);
+    int32_t patience;
+    if (s->guesses) icfi_start_from_guess(s, island);
+    warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own;
+    /* impulses to expect are for steps in a row, where what is not near is hard */
+    patience = warm ? 6 : s->guesses ? 0 : 1;
+    if (!patience) last = 0;
 #ifdef ICF_NO_INTERIOR_POINT
     newton = 1;
 #endif

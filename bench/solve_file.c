@@ -1,14 +1,14 @@
 /* Solves the contact problems of files, in the format of tests/golden/problems/README.md:
 
-       solve_file [--tol X] [--max-iter N] [--v] FILE...
+       solve_file [--tol X] [--max-iter N] [--v] [--warm] FILE...
 
    A line for each problem, after a header: its name (of the file, with #1, #2 ... when it holds
    several); its size; what the solve took; the momentum error, computed here from A, v*, J and the
    impulses rather than asked of the solver; the certificate, J; the distance from the answer in the
    file, in the norm diag(A), relative to the larger of the answer and v* (nan without an answer); the
    time of a solve from v0, the fastest of several, in a workspace that was there before; and why it
-   stopped, or the error. --v: also a line "v" with the velocities. Ends with 0 if every file could
-   be read.
+   stopped, or the error. --v: also a line "v" with the velocities. --warm: contacts with the id of one
+   in the problem before (IDS lines) begin with its impulse. Ends with 0 if every file could be read.
 
    Without files: the problems of tests/golden, with the options of bench.h, to the tolerance 1e-6
    unless another is given, and figures at the end. */
@@ -29,9 +29,17 @@ static const char* const golden_kinds[GOLDEN_KINDS] = {
 typedef struct settings {
     icf_options solver;
     int velocities; // print them
+    int warm;       // impulses go from problem to problem
     int repeat;
     double budget; // seconds that measuring one problem may take
 } settings;
+
+// Impulses of a problem by contact id, along the world's axes
+typedef struct memory {
+    int32_t count;
+    int32_t* ids;
+    double* impulses; // 3 each
+} memory;
 
 typedef struct outcome {
     icf_result result;
@@ -268,16 +276,80 @@ static void base_name(const char* path, char* name, size_t room)
 }
 
 // whether the file could be read to its end
+// The axes of a contact against a free body are the first three columns of its Jacobian.
+static const icf_real* axes_of(const icf_problem* p, int32_t contact, int32_t* stride)
+{
+    size_t at = 0;
+    int32_t i;
+    for (i = 0; i < p->link_start[contact]; i++) {
+        at += 3 * (size_t)p->clique_sizes[p->block_clique[i]];
+    }
+    *stride = p->clique_sizes[p->block_clique[p->link_start[contact]]];
+    return p->blocks + at;
+}
+
+// Expects of each contact the impulse that one of the same id had.
+static void recall(const memory* m, icfp* in)
+{
+    icf_contact* contacts = (icf_contact*)in->problem.contact;
+    int32_t c, k, i, stride;
+    for (c = 0; c < in->contacts; c++) {
+        const icf_real* j = axes_of(&in->problem, c, &stride);
+        double along[3] = {0, 0, 0};
+        for (k = 0; k < m->count && m->ids[k] != in->ids[c]; k++) continue;
+        if (k == m->count) continue;
+        for (i = 0; i < 9; i++) {
+            along[i / 3] += (double)j[i / 3 * stride + i % 3] * m->impulses[3 * k + i % 3];
+        }
+        contacts[c].impulse_guess =
+            icf_vec3_make((icf_real)along[0], (icf_real)along[1], (icf_real)along[2]);
+    }
+}
+
+static void forget(memory* m)
+{
+    free(m->ids);
+    free(m->impulses);
+    memset(m, 0, sizeof *m);
+}
+
+static void remember(memory* m, const icfp* in, const icf_workspace* workspace)
+{
+    int32_t c, i, stride;
+    forget(m);
+    m->count = in->contacts;
+    m->ids = (int32_t*)allocate((size_t)in->contacts, sizeof *m->ids);
+    m->impulses = (double*)allocate(3 * (size_t)in->contacts, sizeof *m->impulses);
+    for (c = 0; c < in->contacts; c++) {
+        const icf_real* j = axes_of(&in->problem, c, &stride);
+        icf_contact_result r;
+        icf_real g[3];
+        m->ids[c] = in->ids[c];
+        if (icf_get_contact(workspace, c, &r) != ICF_RESULT_OK) continue;
+        g[0] = r.impulse.x;
+        g[1] = r.impulse.y;
+        g[2] = r.impulse.z;
+        for (i = 0; i < 9; i++) {
+            m->impulses[3 * c + i % 3] += (double)j[i / 3 * stride + i % 3] * (double)g[i / 3];
+        }
+    }
+}
+
 static int solve_file(const char* path, const settings* set, icf_workspace* workspace, totals* sum)
 {
     icfp_file file;
     icfp in;
     char base[200], name[240];
+    memory before;
     int got = icfp_open(&file, path) ? 1 : -1, number = 0;
+    memset(&before, 0, sizeof before);
     base_name(path, base, sizeof base);
     while (got > 0 && (got = icfp_next(&file, &in)) > 0) {
         icf_real* v = (icf_real*)allocate((size_t)in.unknowns, sizeof *v);
-        const outcome o = solve(&in, set, workspace, v);
+        outcome o;
+        if (set->warm && in.has_ids) recall(&before, &in);
+        o = solve(&in, set, workspace, v);
+        if (set->warm && in.has_ids) remember(&before, &in, workspace);
         icfp_skip_blanks(&file);
         number++;
         if (number == 1 && file.at == file.end)
@@ -300,6 +372,7 @@ static int solve_file(const char* path, const settings* set, icf_workspace* work
     }
     if (got == 0 && number == 0) icfp_fail(&file, "the file is empty");
     if (file.failed) fprintf(stderr, "%s\n", file.message);
+    forget(&before);
     icfp_close(&file);
     return !file.failed;
 }
@@ -379,6 +452,7 @@ int main(int argc, char** argv)
     memset(&sum, 0, sizeof sum);
     set.solver = icf_default_options();
     set.velocities = 0;
+    set.warm = 0;
     set.repeat = 5;
     set.budget = 0.1;
     for (i = 0; i < argc; i++) {
@@ -388,8 +462,11 @@ int main(int argc, char** argv)
         } else if (i > 0 && !strcmp(argv[i], "--max-iter")) {
             const double most = number_argument(argc, argv, i++);
             set.solver.iterations = most < 2147483647 ? (int32_t)most : 2147483647;
+            set.solver.factorizations = set.solver.iterations;
         } else if (i > 0 && !strcmp(argv[i], "--v")) {
             set.velocities = 1;
+        } else if (i > 0 && !strcmp(argv[i], "--warm")) {
+            set.warm = 1;
         } else if (i > 0 && argv[i][0] != '-') {
             files[file_count++] = argv[i];
         } else {
@@ -397,7 +474,7 @@ int main(int argc, char** argv)
         }
     }
     o = bench_parse(other_count, others);
-    bench_check(&o, "--tol X --max-iter N --v FILE...");
+    bench_check(&o, "--tol X --max-iter N --v --warm FILE...");
     if (file_count == 0) {
         if (!tolerance_given) set.solver.tolerance = (icf_real)1e-6;
         i = run_golden(&o, &set);
