@@ -5154,23 +5154,28 @@ typedef enum icfi_unit_role {
     ICFI_ROLE_ROW      /* (u, 0, 0), of a limit (0, 0, sign u) */
 } icfi_unit_role;
 
+/* What a direction changes of a unit */
+typedef struct icfi_unit_way {
+    icf_real s[4], lam[4], u;
+} icfi_unit_way;
+
 /* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. */
 typedef struct icfi_unit {
     int32_t kind, role, of; /* of: the contact or row */
     const icf_normal* law;
-    icf_real b0, b1, b2;     /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
-    icf_real h0, h1, eps;    /* h = (h0, h1, 0, eps) */
-    icf_real r0, r1;         /* R = diag(r0, r1, r1) */
-    icf_real c;              /* friction, motor: lambda_0 */
-    icf_real from, corner;   /* law: b, and ell''(0) where the force begins at a corner */
-    icf_real w;              /* inverse effective mass */
-    icf_real omega;          /* the target of this unit is sigma m omega */
-    icf_real least, barrier; /* law: the least curvature; where u meets a barrier, or 0 */
-    int32_t ends;            /* law: whether its force ends at b */
-    icf_real s[4], lam[4], u, p[4], kept[4];
-    icf_real ds[4], dlam[4], du; /* a direction */
-    icf_real rp[4], ru, bend;    /* residuals; ell''(u) */
-    icf_real scale[4], eta2;     /* w of W, eta^2 */
+    icf_real b0, b1, b2;            /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
+    icf_real h0, h1, eps;           /* h = (h0, h1, 0, eps) */
+    icf_real r0, r1;                /* R = diag(r0, r1, r1) */
+    icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
+    icf_real w;                     /* inverse effective mass */
+    icf_real omega;                 /* the target of this unit is sigma m omega */
+    icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
+    int32_t ends;                   /* law: whether its force ends at b */
+    icf_real s[4], lam[4], u, p[4]; /* p: the target */
+    icfi_unit_way d, kept;          /* a direction, and the one before it */
+    icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
+    icf_real scale[4], eta2;        /* w of W, eta^2 */
     icf_real axis[3], th00, th0, side,
         along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
     icf_real k0, kr, t00; /* k = (k0, kr axis) */
@@ -5182,7 +5187,7 @@ typedef struct icfi_solve_at {
         coupling_start, coupling_list;
     size_t bias_at, block_at, coupling_at, contact_start, contact_list, row_start, row_list, key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du, best,
-        hold, unit;
+        hold, kept, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
@@ -5206,7 +5211,7 @@ typedef struct icfi_solve {
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *u, *du, *scratch, *from, *best, *hold;
+    icf_real *u, *du, *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
@@ -5371,6 +5376,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->du = icfi_arena_take(arena, e, r);
     at->best = icfi_arena_take(arena, n, r);
     at->hold = icfi_arena_take(arena, n, r);
+    at->kept = icfi_arena_take(arena, n, r);
     at->unit = icfi_arena_take(arena, icfi_units_most(p), sizeof(icfi_unit));
     at->from = icfi_arena_take(arena, n, r);
     at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
@@ -5471,6 +5477,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(du, icf_real);
     ICFI_PIECE(best, icf_real);
     ICFI_PIECE(hold, icf_real);
+    ICFI_PIECE(kept, icf_real);
     ICFI_PIECE(unit, icfi_unit);
     ICFI_PIECE(scratch, icf_real);
     ICFI_PIECE(from, icf_real);
@@ -6943,29 +6950,29 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_rea
     icfi_unit_target(t, p, d);
     if (t->kind == ICFI_UNIT_MOTOR) {
         icf_real a = t->scale[1] * t->scale[1], t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
-        for (k = 0; k < 4; k++) t->dlam[k] = t->ds[k] = 0;
-        t->dlam[1] = d[1] - t->along * y[1];
-        t->ds[1] = y[1] + t->rp[1] + t->r1 * t->dlam[1];
-        t->du = (p[0] - t01 * t->ds[1]) / t->t00;
-        t->ds[0] = t->du + t->rp[0];
+        for (k = 0; k < 4; k++) t->d.lam[k] = t->d.s[k] = 0;
+        t->d.lam[1] = d[1] - t->along * y[1];
+        t->d.s[1] = y[1] + t->rp[1] + t->r1 * t->d.lam[1];
+        t->d.u = (p[0] - t01 * t->d.s[1]) / t->t00;
+        t->d.s[0] = t->d.u + t->rp[0];
         (void)a;
         return;
     }
     icfi_unit_theta(t, y, x);
     for (k = 0; k < 4; k++) {
-        t->dlam[k] = d[k] - x[k];
-        t->ds[k] = y[k] + t->rp[k];
+        t->d.lam[k] = d[k] - x[k];
+        t->d.s[k] = y[k] + t->rp[k];
     }
-    if (t->kind == ICFI_UNIT_FRICTION) t->dlam[0] = 0;
-    t->du = 0;
+    if (t->kind == ICFI_UNIT_FRICTION) t->d.lam[0] = 0;
+    t->d.u = 0;
     if (t->kind == ICFI_UNIT_SAP) {
-        t->ds[0] += t->r0 * t->dlam[0];
-        for (k = 1; k < 4; k++) t->ds[k] += t->r1 * t->dlam[k];
+        t->d.s[0] += t->r0 * t->d.lam[0];
+        for (k = 1; k < 4; k++) t->d.s[k] += t->r1 * t->d.lam[k];
         return;
     }
-    t->du = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
-    for (k = 0; k < 3; k++) t->du -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
-    t->ds[0] += t->du;
+    t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+    for (k = 0; k < 3; k++) t->d.u -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
+    t->d.s[0] += t->d.u;
 }
 
 /* The longest step along d that keeps s in its cone: the first root of det(s + alpha d), over s0 */
@@ -7023,16 +7030,16 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
     int k;
     icfi_by_first(t->s, a);
     f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
-    icfi_unit_w(t, t->ds, a, 1);
-    icfi_unit_w(t, t->dlam, b, 0);
+    icfi_unit_w(t, t->d.s, a, 1);
+    icfi_unit_w(t, t->d.lam, b, 0);
     icfi_cone_multiply(a, b, c);
     for (k = 0; k < 4; k++) {
         t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
         c[k] = -c[k];
     }
     icfi_unit_add_corrector(t, c, t->p);
-    if (t->law && icfi_unit_law(t, t->u + t->du, &slope, &bend)) {
-        t->ru = slope - t->lam[0] - t->bend * t->du;
+    if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
+        t->ru = slope - t->lam[0] - t->bend * t->d.u;
     }
 }
 
@@ -7042,8 +7049,8 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
     icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, low, high;
     int k;
     for (k = 0; k < 4; k++) {
-        a[k] = t->s[k] + alpha * t->ds[k];
-        b[k] = t->lam[k] + alpha * t->dlam[k];
+        a[k] = t->s[k] + alpha * t->d.s[k];
+        b[k] = t->lam[k] + alpha * t->d.lam[k];
     }
     icfi_unit_w(t, a, x, 1);
     icfi_unit_w(t, b, c, 0);
@@ -7405,10 +7412,10 @@ static icf_real icfi_interior_reach(const icfi_solve* s)
     int32_t i;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        alpha = icfi_min(alpha, icfi_cone_step(t->s, t->ds));
-        alpha = icfi_min(alpha, icfi_cone_step(t->lam, t->dlam));
-        if (t->barrier > 0 && t->du > 0) {
-            alpha = icfi_min(alpha, (t->barrier - t->u) / t->du);
+        alpha = icfi_min(alpha, icfi_cone_step(t->s, t->d.s));
+        alpha = icfi_min(alpha, icfi_cone_step(t->lam, t->d.lam));
+        if (t->barrier > 0 && t->d.u > 0) {
+            alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
         }
     }
     return alpha;
@@ -7423,7 +7430,7 @@ static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
         const icfi_unit* t = s->unit + i;
         icf_real x = 0;
         for (k = 0; k < 4; k++) {
-            x += (t->s[k] + alpha * t->ds[k]) * (t->lam[k] + alpha * t->dlam[k]);
+            x += (t->s[k] + alpha * t->d.s[k]) * (t->lam[k] + alpha * t->d.lam[k]);
         }
         sum += x / t->omega;
     }
@@ -7437,10 +7444,10 @@ static void icfi_interior_move(icfi_solve* s, icf_real alpha)
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         for (k = 0; k < 4; k++) {
-            t->s[k] += alpha * t->ds[k];
-            t->lam[k] += alpha * t->dlam[k];
+            t->s[k] += alpha * t->d.s[k];
+            t->lam[k] += alpha * t->d.lam[k];
         }
-        t->u += alpha * t->du;
+        t->u += alpha * t->d.u;
         t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
         if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
             t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
@@ -7452,7 +7459,7 @@ static void icfi_interior_move(icfi_solve* s, icf_real alpha)
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
     icf_real alpha, mean, after, sigma, mu, longer, reach;
-    int32_t i, k, tries;
+    int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
     icfi_interior_direction(s, island);
     alpha = icfi_min(1, icfi_interior_reach(s));
@@ -7463,26 +7470,22 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
     icfi_interior_direction(s, island);
     reach = icfi_interior_reach(s);
-    for (tries = 0; tries < 3; tries++) {
+    for (tries = 0; tries < 3 && reach < 1; tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
-        alpha = icfi_min(1, reach);
-        longer = icfi_min(1, icfi_max(ICF_R(1.5) * alpha, alpha + ICF_R(0.1)));
-        if (alpha >= 1) break;
+        longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
         for (i = 0; i < s->units; i++) {
-            icfi_unit* t = s->unit + i;
-            for (k = 0; k < 4; k++) t->kept[k] = t->p[k];
-            icfi_unit_center(t, longer, mu);
+            s->unit[i].kept = s->unit[i].d;
+            icfi_unit_center(s->unit + i, longer, mu);
         }
+        icfi_copy_motion(s, island, s->dv, s->kept);
         icfi_interior_direction(s, island);
         alpha = icfi_interior_reach(s);
         if (alpha > reach) {
             reach = alpha;
             continue;
         }
-        for (i = 0; i < s->units; i++) {
-            for (k = 0; k < 4; k++) s->unit[i].p[k] = s->unit[i].kept[k];
-        }
-        icfi_interior_direction(s, island);
+        for (i = 0; i < s->units; i++) s->unit[i].d = s->unit[i].kept;
+        icfi_copy_motion(s, island, s->kept, s->dv);
         break;
     }
     alpha = icfi_min(1, ICF_R(0.99) * reach);
@@ -7633,7 +7636,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
 /* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
    and Newton's method for the last digits:
 
-     A  Newton's method: once, or up to six times if the certificate says that the start is near; and on while
+     A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
         the error falls. Not at all if impulses to expect were given and the start is not near even so
      B  interior point iterations from the start, until the error is below `stop`
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
@@ -7647,7 +7650,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     int warm, newton = !(own > 0);
     int32_t patience;
     if (s->guesses) icfi_start_from_guess(s, island);
-    warm = icfi_dual_energy(s, island, s->gradient) * s->bound < 100 * own;
+    /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
+    warm = island->gradient * island->gradient < 200 * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
     patience = warm ? 6 : s->guesses ? 0 : 1;
     if (!patience) last = 0;
