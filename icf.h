@@ -5329,12 +5329,17 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
 /* The most units that a problem can have: two a contact and one a row, two more for torsion and rolling */
 static size_t icfi_units_most(const icf_problem* p)
 {
+#ifdef ICF_NO_INTERIOR_POINT
+    (void)p;
+    return 0;
+#else
     size_t most = 2 * (size_t)p->contacts + (size_t)p->rows;
     int32_t i;
     for (i = 0; i < p->contacts; i++) {
         if (p->contact[i].torsion > 0 || p->contact[i].rolling > 0) most += 2;
     }
     return most;
+#endif
 }
 
 static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icfi_arena* arena,
@@ -6586,6 +6591,14 @@ static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
     return island->feasible;
 }
 
+static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* island)
+{
+    if (s->stopped) return ICF_STOP_CALLER;
+    if (island->iterations >= s->options->iterations) return ICF_STOP_ITERATIONS;
+    if (island->factorizations >= s->options->factorizations) return ICF_STOP_FACTORIZATIONS;
+    return ICF_STOP_NONE;
+}
+
 /* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
    momentum in which its friction would drown. Or rounding is all there is. */
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
@@ -6600,10 +6613,7 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
         return ICF_STOP_CONVERGED;
     }
     if (!s->stopped && o->should_stop && o->should_stop(o->user)) s->stopped = 1;
-    if (s->stopped) return ICF_STOP_CALLER;
-    if (island->iterations >= o->iterations) return ICF_STOP_ITERATIONS;
-    if (island->factorizations >= o->factorizations) return ICF_STOP_FACTORIZATIONS;
-    return ICF_STOP_NONE;
+    return icfi_out_of_budget(s, island);
 }
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
@@ -7555,7 +7565,7 @@ static void icfi_try_whole_step(icfi_solve* s, icfi_island* island, icf_real sto
 static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop, int32_t* left)
 {
     int32_t slow = 0;
-    icf_real mean = ICF_REAL_MAX, now;
+    icf_real mean = ICF_REAL_MAX, unbalanced = 1, now;
     for (;;) {
         icf_stop end;
         if ((*left)-- <= 0 || !icfi_interior_iterate(s, island)) return ICF_STOP_FLOOR;
@@ -7567,8 +7577,11 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
         end = icfi_should_end(s, island);
         if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
         if (island->error < stop) return ICF_STOP_NONE;
-        slow = island->alpha < ICF_R(0.1) || now > mean / 2 ? slow + 1 : 0;
-        if (slow >= 6) return ICF_STOP_FLOOR;
+        /* the balance of momentum comes first, and by however small steps */
+        unbalanced *= 1 - island->alpha;
+        slow = unbalanced < ICF_R(1e-6) && (island->alpha < ICF_R(0.1) || now > mean / 2) ? slow + 1
+                                                                                          : 0;
+        if (slow >= 3) return ICF_STOP_FLOOR;
         mean = now;
     }
 }
@@ -7588,8 +7601,10 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     if (!s->units) return ICF_STOP_NONE;
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
-        icf_stop end = icfi_interior_run(s, island, stop, &left);
+        icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
+        if (end != ICF_STOP_NONE) return end;
+        end = icfi_interior_run(s, island, stop, &left);
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
         if (end != ICF_STOP_NONE) return end;
         /* C */
@@ -7647,7 +7662,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 {
     icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
-    int warm, newton = !(own > 0);
+    int newton = !(own > 0);
+    int warm;
     int32_t patience;
     if (s->guesses) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
@@ -7657,6 +7673,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     if (!patience) last = 0;
 #ifdef ICF_NO_INTERIOR_POINT
     newton = 1;
+    (void)patience;
+    (void)last;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
@@ -7673,6 +7691,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (island->stop != ICF_STOP_NONE) break;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
+            island->stop = icfi_out_of_budget(s, island);
+            if (island->stop != ICF_STOP_NONE) break;
         }
 #endif
         last = island->error;

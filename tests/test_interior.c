@@ -1,5 +1,5 @@
-/* How many factorisations a solve takes, and the interior point method with every kind of potential:
-   the problems of tests/golden, and random scenes that are too stiff and too fast for Newton's method.
+/* How many factorisations a solve takes, and the interior point method with every kind of
+   potential: the problems of tests/golden, and random scenes too stiff and fast for Newton's method.
 
    With -DTABLES the counts are printed. */
 
@@ -32,11 +32,13 @@ enum {
     CEILING_ANY = 20,         /* any golden problem */
     CEILING_HARD_MEDIAN = 12, /* the median of those that are hard for Newton's method */
     CEILING_STEP = 25,        /* any step of a sequence */
-    CEILING_STIFFNESS = 30    /* any stiffness from 1e3 to 1e12 N/m */
+    CEILING_STIFFNESS = 30,   /* any stiffness from 1e3 to 1e8 N/m */
+    CEILING_STIFFEST =
+        100 /* and up to 1e12, where the overlaps are as of atoms driven into each other */
 };
 
-/* A hard problem takes Newton's method more than 10, an easy one 4 or fewer. Of the easy ones, those that
-   go on to the interior point method all the same may take 10. */
+/* A hard problem takes Newton's method more than 10, an easy one 4 or fewer. Of the easy ones, those
+   that go on to the interior point method all the same may take 10. */
 enum { HARD = 0, BETWEEN = -1 };
 
 enum { KINDS = 10 };
@@ -49,7 +51,7 @@ static const int ceilings[ICFP_MODELS][KINDS] = {
  /* lagged       */
     {6, 6, 6,       6,       6,  6, HARD,    HARD, 10,      HARD},
  /* similar      */
-    {6, 6, BETWEEN, 6,       11, 6, HARD,    HARD, BETWEEN, HARD},
+    {6, 6, BETWEEN, 6,       10, 6, HARD,    HARD, BETWEEN, HARD},
  /* lagged_aniso */
     {6, 6, BETWEEN, BETWEEN, 6,  6, HARD,    HARD, 10,      HARD}
 };
@@ -64,7 +66,7 @@ static const struct {
     {"tower_sap_1ms",     6,  9,   4 },
     {"stack_lagged_10ms", 19, 190, 15},
     {"pile_lagged_10ms",  14, 151, 17},
-    {"pile_sap_10ms",     19, 158, 14},
+    {"pile_sap_10ms",     19, 150, 15},
     {"pile_similar_10ms", 19, 194, 15},
     {"pile_lagged_1ms",   19, 98,  12}
 };
@@ -297,7 +299,8 @@ static void test_stiffness(void)
                        r.stats.stop == ICF_STOP_FLOOR ? "*" : "");
 #endif
                 if (!IN_FLOAT) {
-                    TEST_CHECK_((int)r.stats.factorizations <= CEILING_STIFFNESS,
+                    TEST_CHECK_((int)r.stats.factorizations <=
+                                    (power <= 8 ? CEILING_STIFFNESS : CEILING_STIFFEST),
                                 "%s: %d factorisations, momentum error %g", what,
                                 (int)r.stats.factorizations, (double)r.stats.momentum_error);
                     TEST_CHECK_((double)r.stats.momentum_error <= 1e-6 ||
@@ -316,8 +319,8 @@ static void test_stiffness(void)
 }
 
 // ------------------------------------------------------------------------------------------------
-// Scenes: free bodies, and joints of one velocity. Every link has six rows: the velocity and angular
-// velocity of a body relative to another or to the ground, through random rotations.
+// Scenes: free bodies, and joints of one velocity. Links of bodies have six rows: the velocity and
+// angular velocity of one relative to another or to the ground, through random rotations.
 
 enum {
     MOST_BODIES = 12,
@@ -769,8 +772,8 @@ static balance balance_at(const scene* s, const icf_workspace* w, const icf_real
     return out;
 }
 
-/* Newton's method alone: a budget of 11 iterations is too short for the interior point method, and the
-   next one goes on from there. history: of the first of them. */
+/* Newton's method alone: a budget of 11 iterations is too short for the interior point method, and
+   the next one goes on from there. history: of the first of them. */
 static int newton_alone(const scene* s, icf_real* v, icf_iteration history[12], int32_t* recorded)
 {
     icf_options options = exact();
@@ -801,9 +804,9 @@ static double speed_of(const scene* s, const icf_real* a, const icf_real* b)
     return sqrt(sum);
 }
 
-/* Every potential, from the velocities before the step and from anywhere: the answer is the minimum, the
-   same from everywhere, and that of Newton's method alone. Where the two have not the same history the
-   interior point method was at work. */
+/* Every potential, from the velocities before the step and from anywhere: the answer is the minimum,
+   the same from everywhere, and that of Newton's method alone. Where the two have not the same
+   history the interior point method was at work. */
 static void test_potentials(void)
 {
     static const double speeds[4] = {0, 0.1, 3, 100};

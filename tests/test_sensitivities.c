@@ -23,8 +23,8 @@ enum { IN_FLOAT = 0 };
 
 #define R(x) ((icf_real)(x))
 
-/* How near derivatives and differences should be, relative; and how near differences of two steps must be
-   to count as converged. In float the rounding of an answer, divided by a step as small as the slips
+/* How near derivatives and differences should be, relative; and how near differences of two steps
+   must be to count as converged. In float the rounding of an answer, over a step as small as the slips
    where friction bends, leaves little. */
 static const double agreement = IN_FLOAT ? 5e-2 : 1e-6;
 static const double converged = IN_FLOAT ? 1e-2 : 1e-7;
@@ -173,7 +173,7 @@ static void times_mass(const icf_problem* p, const double* x, double* out)
 /* A function of one number, with n values; 0 where it failed */
 typedef int function(void* of, double t, double* values);
 
-/* Its derivative at 0: by five points, of fourth order, with steps from 1e-2 to 1e-7, of which the two that
+/* Its derivative at 0: of fourth order, with steps from 1e-2 to 1e-7, of which the two that
    agree best are taken. Answers how well, relative; or 1 */
 static double differentiate(function* f, void* of, int32_t n, const double* weight, double* out)
 {
@@ -324,8 +324,8 @@ typedef struct tally {
     double worst;
 } tally;
 
-/* dv/dtheta from the right-hand side b, against the differences. Nothing is said where the answer is at a
-   kink, or where the differences do not converge. */
+/* dv/dtheta from the right-hand side b, against the differences. Nothing is said where the answer is
+   at a kink, or where the differences do not converge. */
 static void check_derivative(solved* s, change* c, const double* b, double* x, tally* t,
                              const char* name)
 {
@@ -400,8 +400,8 @@ static int contact_side(solved* s, change* c, double* b)
     return sure < converged;
 }
 
-/* All parameters: v_free along random directions, and those of a random contact each; and c'(H^-1 b) is
-   b'(H^-1 c). */
+/* All parameters: v_free along random directions, and those of a random contact each; and c'(H^-1 b)
+   is b'(H^-1 c). */
 static void check_problem(const icf_problem* p, const icf_real* start, const char* name, tally* t)
 {
     solved s;
@@ -619,8 +619,8 @@ static void test_hessian(void)
 }
 
 // ------------------------------------------------------------------------------------------------
-// Random states: points and joints in several islands, with couplings, rows, and cliques that nothing
-// touches
+// Random states: points and joints in several islands, with couplings, rows, and cliques that
+// nothing touches
 
 enum {
     MOST_CLIQUES = 24,
@@ -805,8 +805,8 @@ static void test_rows(void)
             TEST_CHECK(icf_row_term_make(row, s->p.dt, R(inverse), &term) == ICF_RESULT_OK);
             icf_row_evaluate(&term, result.velocity, NULL, NULL, &hessian);
             if (!(hessian > 0)) continue; /* inactive, or at its limit: nothing moves */
-            /* The impulse of a target is slope (target - u), but for the damping beside a position; that of
-               a distance -slope (distance / (dt + tau) + u), with tau as in the term. */
+            /* The impulse of a target is damping or weight times (target - u); that of a distance is
+               linear too, inside. */
             c.what = limit ? ROW_DISTANCE : ROW_TARGET;
             c.which = r;
             if (limit) {
@@ -886,7 +886,7 @@ static void test_iterative(void)
             first += s->sizes[c];
             at += s->sizes[c] * s->sizes[c];
         }
-        /* not converged: to the rounding of large parts of H x that cancel, perhaps, and no less exact */
+        /* not converged, perhaps: large parts of H x cancel; x is no less exact for it */
         result = icf_sensitivity(&s->p, &w, y, count, apart, &switching[1], &factorizations[1]);
         TEST_CHECK_(result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED, "%s",
                     icf_result_string(result));
@@ -987,7 +987,7 @@ static void check_kink(point* q, const icf_real* v, const double* direction, con
 static void test_kinks(void)
 {
     static const double up[3] = {0, 0, 1}, across[3] = {1, 0, 0};
-    static const icf_law laws[3] = {ICF_LAW_HUNT_CROSSLEY, ICF_LAW_HERTZ, ICF_LAW_KELVIN_VOIGT};
+    static const int32_t laws[3] = {ICF_LAW_HUNT_CROSSLEY, ICF_LAW_HERTZ, ICF_LAW_KELVIN_VOIGT};
     point q;
     icf_real v[3];
     int i, side;
@@ -1155,7 +1155,7 @@ static void test_refused(void)
 #undef REFUSED
 }
 
-/* J' impulse of a contact anywhere on a link of six rows, in any frame, is what its Jacobian says. */
+/* J' impulse of a contact anywhere on a link of six rows, in any frame: what its Jacobian says. */
 static void test_push(void)
 {
     int trial;
