@@ -6343,7 +6343,7 @@ static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
 }
 
 /* Whether a row's impulse is a linear function of its velocity */
-static int icfi_row_is_linear(const icf_row_term* t)
+ICFI_UNUSED static int icfi_row_is_linear(const icf_row_term* t)
 {
     return t->kind == ICF_ROW_HOLONOMIC || t->kind == ICF_ROW_QUADRATIC ||
            (t->kind == ICF_ROW_MOTOR && (t->most == ICF_REAL_MAX || t->slope == 0));
@@ -7519,7 +7519,14 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
     island->best.momentum_error = island->error;
 }
 
-/* The same if its cost is lower; where rounding cannot tell, if its error is. */
+static void icfi_return_to(icfi_solve* s, icfi_island* island, const icf_real* v)
+{
+    icfi_copy_motion(s, island, v, s->v);
+    icfi_evaluate(s, island);
+}
+
+#ifndef ICF_NO_INTERIOR_POINT
+/* icfi_keep if its cost is lower; where rounding cannot tell, if its error is. */
 static void icfi_keep_better(icfi_solve* s, icfi_island* island)
 {
     icf_real noise = 16 * ICFI_EPSILON * ICF_FABS(island->best.cost);
@@ -7530,13 +7537,6 @@ static void icfi_keep_better(icfi_solve* s, icfi_island* island)
     }
 }
 
-static void icfi_return_to(icfi_solve* s, icfi_island* island, const icf_real* v)
-{
-    icfi_copy_motion(s, island, v, s->v);
-    icfi_evaluate(s, island);
-}
-
-#ifndef ICF_NO_INTERIOR_POINT
 /* Whether budgets let phase B end: what it has before is no better than its start */
 static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
 {
@@ -7620,6 +7620,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         }
         icfi_return_to(s, island, s->hold);
         stop = stop / 10;
+        if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
     }
 }
 #endif
@@ -7673,6 +7674,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     if (!patience) last = 0;
 #ifdef ICF_NO_INTERIOR_POINT
     newton = 1;
+    (void)newton;
     (void)patience;
     (void)last;
 #endif

@@ -884,6 +884,8 @@ static void check_units(const icfp* p, int model, int kind)
         run s;
         int same = 1;
         double speed, energy;
+        /* energies of 1e-12 and their products leave the range of float in the interior point method */
+        if (IN_FLOAT && i == 3) continue;
         u.mass = list[i][0];
         u.length = list[i][1];
         u.time = list[i][2];

@@ -1,5 +1,5 @@
 /* How many factorisations a solve takes, and the interior point method with every kind of
-   potential: the problems of tests/golden, and random scenes too stiff and fast for Newton's method.
+   potential: the problems of tests/golden, and random scenes that are stiff and fast.
 
    With -DTABLES the counts are printed. */
 
@@ -37,7 +37,7 @@ enum {
         100 /* and up to 1e12, where the overlaps are as of atoms driven into each other */
 };
 
-/* A hard problem takes Newton's method more than 10, an easy one 4 or fewer. Of the easy ones, those
+/* A hard problem takes Newton's method more than 10, an easy one 4 or fewer. Of the easy, those
    that go on to the interior point method all the same may take 10. */
 enum { HARD = 0, BETWEEN = -1 };
 
@@ -415,10 +415,11 @@ static double custom_stiffness = 3e5;
 
 static void random_rotation(double m[9])
 {
-    icf_quat q =
-        icf_quat_normalize(icf_quat_make(R(random_between(-1, 1)), R(random_between(-1, 1)),
-                                         R(random_between(-1, 1)), R(random_between(-1, 1))));
-    const icf_mat3 r = icf_mat3_from_quat(q);
+    double x[4];
+    icf_mat3 r;
+    int i;
+    for (i = 0; i < 4; i++) x[i] = random_between(-1, 1);
+    r = icf_mat3_from_quat(icf_quat_normalize(icf_quat_make(R(x[0]), R(x[1]), R(x[2]), R(x[3]))));
     m[0] = (double)r.x.x, m[1] = (double)r.y.x, m[2] = (double)r.z.x;
     m[3] = (double)r.x.y, m[4] = (double)r.y.y, m[5] = (double)r.z.y;
     m[6] = (double)r.x.z, m[7] = (double)r.y.z, m[8] = (double)r.z.z;
@@ -477,7 +478,8 @@ static void add_contact(scene* s, int32_t link, int of)
     if (of >= IPC_BARRIER && of <= LOG_SIMILAR && random_below(2))
         of = of == IPC_BARRIER || of == LOG_BARRIER ? LAGGED : SIMILAR;
     c.link = link;
-    c.point = icf_vec3_make(R(random_between(-0.1, 0.1)), R(random_between(-0.1, 0.1)), 0);
+    c.point.x = R(random_between(-0.1, 0.1));
+    c.point.y = R(random_between(-0.1, 0.1));
     c.surface_velocity = icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.1, 0.1)), 0, 0);
     c.distance = R(random_between(-2e-3, 2e-4));
     c.stiffness = R(exp(random_between(log(1e4), log(1e6))));
@@ -718,10 +720,13 @@ static balance balance_at(const scene* s, const icf_workspace* w, const icf_real
             const double spin[3] = {u[at + 3], u[at + 4], u[at + 5]};
             out.stiffness +=
                 (double)(c->torsion + c->rolling) * most / (double)c->spin_tolerance * 20;
-            TEST_CHECK(fabs((double)r.spin_impulse.z) <=
-                       (double)c->torsion * most * (1 + 10 * EPS));
+            /* the impulse before the step, k depth (1 - d v), has the rounding of v */
+            const double noise = 1000 * EPS * (double)(s->p.dt * c->stiffness) *
+                                 fabs((double)c->distance) *
+                                 (1 + (double)c->dissipation * (1 + fabs(v0[2])));
+            TEST_CHECK(fabs((double)r.spin_impulse.z) <= (double)c->torsion * (most + noise));
             TEST_CHECK(hypot((double)r.spin_impulse.x, (double)r.spin_impulse.y) <=
-                       (double)c->rolling * most * (1 + 10 * EPS));
+                       (double)c->rolling * (most + noise));
             TEST_CHECK((double)r.spin_impulse.z * spin[2] <= 0);
             TEST_CHECK((double)r.spin_impulse.x * spin[0] + (double)r.spin_impulse.y * spin[1] <=
                        0);
@@ -804,7 +809,7 @@ static double speed_of(const scene* s, const icf_real* a, const icf_real* b)
     return sqrt(sum);
 }
 
-/* Every potential, from the velocities before the step and from anywhere: the answer is the minimum,
+/* Every potential, from the velocities before the step and from anywhere: the answer is the least,
    the same from everywhere, and that of Newton's method alone. Where the two have not the same
    history the interior point method was at work. */
 static void test_potentials(void)

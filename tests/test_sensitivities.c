@@ -24,7 +24,7 @@ enum { IN_FLOAT = 0 };
 #define R(x) ((icf_real)(x))
 
 /* How near derivatives and differences should be, relative; and how near differences of two steps
-   must be to count as converged. In float the rounding of an answer, over a step as small as the slips
+   must be to count as converged. In float the rounding of an answer, over steps as small as slips
    where friction bends, leaves little. */
 static const double agreement = IN_FLOAT ? 5e-2 : 1e-6;
 static const double converged = IN_FLOAT ? 1e-2 : 1e-7;
@@ -324,8 +324,8 @@ typedef struct tally {
     double worst;
 } tally;
 
-/* dv/dtheta from the right-hand side b, against the differences. Nothing is said where the answer is
-   at a kink, or where the differences do not converge. */
+/* dv/dtheta from the right-hand side b, against the differences. Nothing is said where the answer
+   is at a kink, or where the differences do not converge. */
 static void check_derivative(solved* s, change* c, const double* b, double* x, tally* t,
                              const char* name)
 {
@@ -400,8 +400,8 @@ static int contact_side(solved* s, change* c, double* b)
     return sure < converged;
 }
 
-/* All parameters: v_free along random directions, and those of a random contact each; and c'(H^-1 b)
-   is b'(H^-1 c). */
+/* All parameters: v_free along random directions, and those of a random contact; and c'(H^-1 b) is
+   b'(H^-1 c). */
 static void check_problem(const icf_problem* p, const icf_real* start, const char* name, tally* t)
 {
     solved s;
@@ -805,8 +805,8 @@ static void test_rows(void)
             TEST_CHECK(icf_row_term_make(row, s->p.dt, R(inverse), &term) == ICF_RESULT_OK);
             icf_row_evaluate(&term, result.velocity, NULL, NULL, &hessian);
             if (!(hessian > 0)) continue; /* inactive, or at its limit: nothing moves */
-            /* The impulse of a target is damping or weight times (target - u); that of a distance is
-               linear too, inside. */
+            /* The impulse of a target is damping or weight times (target - u); that of a
+               distance is linear too, inside. */
             c.what = limit ? ROW_DISTANCE : ROW_TARGET;
             c.which = r;
             if (limit) {
@@ -1167,12 +1167,15 @@ static void test_push(void)
         random_seed(SEED + (uint32_t)trial);
         for (i = 0; i < 72; i++) blocks[i] = R(random_between(-1, 1));
         for (i = 0; i < 72; i++) mass[i] = R((i % 36) % 7 == 0);
-        contact.normal = icf_vec3_normalize(icf_vec3_make(
-            R(random_between(-1, 1)), R(random_between(-1, 1)), R(random_between(0.1, 1))));
+        contact.normal.x = R(random_between(-1, 1));
+        contact.normal.y = R(random_between(-1, 1));
+        contact.normal.z = R(random_between(0.1, 1));
+        contact.normal = icf_vec3_normalize(contact.normal);
         contact.tangent = icf_vec3_normalize(
             icf_vec3_cross(contact.normal, icf_vec3_make(R(random_between(-1, 1)), 1, 0)));
-        contact.point = icf_vec3_make(R(random_between(-1, 1)), R(random_between(-1, 1)),
-                                      R(random_between(-1, 1)));
+        contact.point.x = R(random_between(-1, 1));
+        contact.point.y = R(random_between(-1, 1));
+        contact.point.z = R(random_between(-1, 1));
         p.dt = R(0.01);
         p.cliques = 2;
         p.clique_sizes = sizes;
