@@ -5277,7 +5277,8 @@ static icf_result icfi_refuse(icf_stats* stats, icf_part part, int32_t which, ic
 /* Adds up sizes, and refuses those that are out of range: the first thing done with a problem. */
 static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_stats* stats)
 {
-    const size_t most = 0x1fffffff;
+    const size_t eighth = (size_t)-1 / 8, limit = (size_t)0x1fffffff;
+    const size_t most = sizeof(size_t) < 4 ? eighth : limit;
     size_t unknowns = 0, rows = 0, edges, m;
     int32_t i;
     ICFI_MEMSET(sizes, 0, sizeof *sizes);
