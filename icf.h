@@ -226,9 +226,11 @@
    x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
    inlined into them: for equal bits there too, compile them with -ffp-contract=off.
 
-   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve takes;
-   with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how much
-   would let it factor all. icf_workspace_reserve finds that out beforehand.
+   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve
+   takes; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
+   much would let it factor all. icf_workspace_reserve finds that out beforehand. They are slower, and
+   where contacts are so stiff beside the masses that H has a condition beyond about 1e12 they may end
+   as ICF_RESULT_NOT_CONVERGED.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is

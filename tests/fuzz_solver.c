@@ -925,8 +925,9 @@ static void run_scene(const uint8_t* data, size_t size)
             result != ICF_RESULT_BAD_ARGUMENT)
             CHECK(stats.part != ICF_PART_NONE);
     }
-    /* what ends a sound problem is a budget of ours, never the thousand iterations */
-    if (is_sound(&s) && result == ICF_RESULT_NOT_CONVERGED)
+    /* what ends a sound problem is a budget of ours, never the thousand iterations; but where there is no
+       memory for a factor, stiffness can be beyond conjugate gradients, as the manual says */
+    if (is_sound(&s) && result == ICF_RESULT_NOT_CONVERGED && !stats.iterative)
         CHECK((stats.iterations == s.o.iterations && s.o.iterations < 1000) ||
               (stats.factorizations == s.o.factorizations && s.o.factorizations < 1000));
     if (is_sound(&s) && !s.o.iterative &&
