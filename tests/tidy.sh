@@ -22,7 +22,9 @@ if have clang-tidy; then
     done | xargs -P "$processors" -I '{}' sh -c '
         set -- $1
         log=build/tidy-$(echo "$1$2" | tr / -).log
-        if clang-tidy --quiet "$1" -- -std=c99 -I. $2 >"$log" 2>/dev/null; then echo "clang-tidy $1 $2: ok"
+        # the headers are looked through path by path once, not with every test again
+        checks=; [ "$1" = tests/compile/together.c ] || checks=--checks=-clang-analyzer-*
+        if clang-tidy --quiet $checks "$1" -- -std=c99 -I. $2 >"$log" 2>/dev/null; then echo "clang-tidy $1 $2: ok"
         else cat "$log"; echo "clang-tidy $1 $2: FAILED"; exit 1; fi' sh '{}' || failed=1
 else
     skip clang-tidy
