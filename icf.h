@@ -6896,9 +6896,9 @@ static void icfi_unit_scale(icfi_unit* t)
         return;
     }
     {
-        icf_real l = t->eta2 * t->bend, k = 1 / (t->bend + t->t00);
-        t->k0 = t->t00 * k;
-        t->kr = -2 * w0 * wr * i * k;
+        icf_real l = t->eta2 * t->bend, share = 1 / (t->bend + t->t00);
+        t->k0 = t->t00 * share;
+        t->kr = -2 * w0 * wr * i * share;
         t->th00 = t->bend * t->k0;
         t->th0 = t->bend * t->kr;
         t->side = i;
@@ -7224,7 +7224,7 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
         }
         t->u = 0;
         if (t->law) {
-            icf_real slope, bend;
+            icf_real slope = 0, bend = 0;
             t->least = 0;
             t->u = icfi_unit_inverse(t, lam, s);
             /* without a corner the curvature may be 0: a little of what it is here */
@@ -8185,6 +8185,18 @@ static icf_result icfi_workspace_grow(icf_workspace* w, size_t bytes)
     return ICF_RESULT_OK;
 }
 
+/* How much memory the islands would like, into the stats */
+static ICFI_NOINLINE icf_result icfi_measure_islands(icfi_solve* s, int32_t islands)
+{
+    int32_t k;
+    for (k = 0; k < islands; k++) {
+        icfi_island island;
+        icf_result result = icfi_open_island(s, k, &island);
+        if (result != ICF_RESULT_OK) return result;
+    }
+    return ICF_RESULT_OK;
+}
+
 ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_problem* problem)
 {
     icf_result result;
@@ -8193,7 +8205,7 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     icfi_arena arena;
     icf_stats stats;
     icf_options options = icf_default_options();
-    int32_t islands, k, fresh;
+    int32_t islands, fresh;
     if (!workspace || !problem) return ICF_RESULT_BAD_ARGUMENT;
     if (workspace->memory && !workspace->owner) return ICF_RESULT_BAD_STATE;
     ICFI_MEMSET(&s, 0, sizeof s);
@@ -8221,11 +8233,8 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     }
     islands = icfi_find_islands(&s);
     stats.bytes = arena.peak;
-    for (k = 0; k < islands; k++) {
-        icfi_island island;
-        result = icfi_open_island(&s, k, &island);
-        if (result != ICF_RESULT_OK) return result;
-    }
+    result = icfi_measure_islands(&s, islands);
+    if (result != ICF_RESULT_OK) return result;
     return icfi_workspace_grow(workspace, stats.bytes);
 }
 #endif
