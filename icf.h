@@ -226,11 +226,12 @@
    x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
    inlined into them: for equal bits there too, compile them with -ffp-contract=off.
 
-   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve
-   takes; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
+   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is always enough for a
+   solve; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
    much would let it factor all. icf_workspace_reserve finds that out beforehand. They are slower, and
    where contacts are so stiff beside the masses that H has a condition beyond about 1e12 they may end
-   as ICF_RESULT_NOT_CONVERGED.
+   as ICF_RESULT_NOT_CONVERGED. So may a barrier law under Similar friction that is far too weak for what
+   presses on it: its wall is curved, and Newton's method creeps along it.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
@@ -1101,19 +1102,34 @@ typedef struct icf_iteration {
     icf_real momentum_error; /* the same over max(|D A v|, |D J' gamma|), of the worst island */
 } icf_iteration;
 
+/* How the solve of one island went: of cliques that links and couplings connect. They are numbered in
+   the order of their first clique. */
+typedef struct icf_island {
+    int32_t cliques, links;
+    int32_t iterations, factorizations;
+    int32_t iterative;                                    /* 1: without a factor */
+    int32_t stop;                                         /* icf_stop */
+    icf_real cost, gradient, momentum_error, certificate; /* as in icf_stats */
+} icf_island;
+
 /* From icf_default_options(). */
 typedef struct icf_options {
     icf_real tolerance; /* stop at this momentum error, SAP (26); default 1e-5, in float 1e-4 */
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
-    int32_t iterative; /* 1: conjugate gradients, always; default 0: when memory is short */
+    /* 1: conjugate gradients, always; 0, the default: when memory is short; -1: never, the solve is
+       refused then (TOO_SMALL) */
+    int32_t iterative;
     int (*should_stop)(
         void* user); /* asked once an iteration: not 0 ends the solve; default NULL */
     void* user;
     icf_iteration* history; /* takes the first history_capacity iterations; default NULL */
     int32_t history_capacity;
-    int32_t cookie; /* private */
+    icf_island* island; /* takes the first island_capacity islands; default NULL */
+    int32_t island_capacity;
+    int32_t* island_of; /* of each clique, its island, -1 if nothing touches it; default NULL */
+    int32_t cookie;     /* private */
 } icf_options;
 
 /* What is wrong when a call refuses its input */
@@ -4732,6 +4748,9 @@ static icf_result icfi_contact_check(const icf_contact* c, const char** reason)
                             c->spin_tolerance,
                             c->torsion,
                             c->rolling,
+                            c->impulse_guess.x,
+                            c->impulse_guess.y,
+                            c->impulse_guess.z,
                             c->effective_mass_inverse};
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
     int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
@@ -5238,7 +5257,7 @@ typedef struct icfi_island {
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
-    int32_t iterations, factorizations, trials, convex, at_best;
+    int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha;       /* of the last interior point iteration */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
@@ -7768,11 +7787,13 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     (void)icfi_arena_take(&wish, at.factor, 1);
     (void)icfi_arena_take(&wish, factor ? factor : (size_t)-1, 1);
     if (wish.result == ICF_RESULT_OK && s->stats->bytes < wish.peak) s->stats->bytes = wish.peak;
-    if (!s->options->iterative && factor && wish.peak <= s->bytes) {
+    if (s->options->iterative <= 0 && factor && wish.peak <= s->bytes) {
         return icf_sparse_bind(&island->sparse, ICF_SPARSE_FULL, s->memory + at.factor,
                                s->bytes - at.factor);
     }
+    if (s->options->iterative < 0) return ICF_RESULT_TOO_SMALL;
     s->stats->iterative++;
+    island->iterative = 1;
     return icf_sparse_bind(&island->sparse, ICF_SPARSE_ITERATIVE, s->memory + at.factor,
                            s->bytes - at.factor);
 }
@@ -7822,11 +7843,30 @@ static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island
     return first < s->p->contacts ? first : -1;
 }
 
+/* The options' arrays of islands. energy: its certificate, where A has no blocks off its diagonal */
+static void icfi_report_island(const icfi_solve* s, const icfi_island* island, int32_t number,
+                               icf_real energy)
+{
+    icf_island* out;
+    if (number >= s->options->island_capacity) return;
+    out = s->options->island + number;
+    out->cliques = island->cliques;
+    out->links = island->links;
+    out->iterations = island->iterations;
+    out->factorizations = island->factorizations;
+    out->iterative = island->iterative;
+    out->stop = island->stop;
+    out->cost = island->cost;
+    out->gradient = island->gradient;
+    out->momentum_error = island->error;
+    out->certificate = s->bound == ICF_REAL_MAX ? ICF_REAL_MAX : energy * s->bound;
+}
+
 static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0;
+    icf_real certificate = 0, own = 0, energy;
     int32_t k, i;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
@@ -7853,7 +7893,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         done.cost += island.cost;
         done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
         done.momentum_error = icfi_max(done.momentum_error, island.error);
-        certificate += icfi_dual_energy(s, &island, s->gradient);
+        energy = icfi_dual_energy(s, &island, s->gradient);
+        certificate += energy;
+        icfi_report_island(s, &island, k, energy);
         /* in the history, this island stays from here on as it is now */
         for (i = island.iterations + 1; i < stats->history; i++) {
             icf_iteration* h = s->options->history + i;
@@ -7923,7 +7965,8 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     if (options->tolerance < 0 || options->energy < 0 || options->iterations < 0 ||
         options->factorizations < 0 || options->history_capacity < 0 ||
-        (options->history_capacity && !options->history)) {
+        (options->history_capacity && !options->history) || options->island_capacity < 0 ||
+        (options->island_capacity && !options->island)) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
     }
     result = icfi_open(&s, problem, options, workspace, stats, &at);
@@ -7949,6 +7992,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
+        if (options->island_of) options->island_of[i] = s.group[i] >= 0 ? s.group[i] : -1;
         if (s.group[i] >= 0) s.moving += problem->clique_sizes[i];
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
@@ -7958,7 +8002,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
-        stats->bytes = least;
+        if (stats->bytes < least) stats->bytes = least;
         return result;
     }
 
