@@ -9092,9 +9092,19 @@ static ICFI_NOINLINE icf_quat icfi_turn_by_vector(icf_vec3 r)
     return icf_quat_from_rotation_vector(r);
 }
 
+static ICFI_NOINLINE icf_quat icfi_turn_on(icf_quat q, icf_vec3 w, icf_real h)
+{
+    return icf_quat_integrate(q, w, h);
+}
+
 static ICFI_NOINLINE icf_transform icfi_compose(icf_transform a, icf_transform b)
 {
     return icf_transform_mul(a, b);
+}
+
+static ICFI_NOINLINE icf_vec3 icfi_transform_point(icf_transform t, icf_vec3 p)
+{
+    return icf_transform_apply(t, p);
 }
 
 static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
@@ -10151,7 +10161,7 @@ static void icfi_place_tree(const icfi_sim* s, const icfi_world_tree* tree, icfi
         t = icfi_compose(t, icfi_invert(j->frame[1]));
         t.q = icf_quat_normalize(t.q);
         motion[p->body].q = t.q;
-        motion[p->body].x = icf_transform_apply(t, s->body[p->body].center);
+        motion[p->body].x = icfi_transform_point(t, s->body[p->body].center);
     }
 }
 
@@ -10351,7 +10361,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
             icf_vec3 l, a;
             icfi_root_velocity(s, p, u, &l, &a);
             to[p->body].x = icfi_add_scaled(from[p->body].x, h, l);
-            to[p->body].q = icf_quat_integrate(from[p->body].q, a, h);
+            to[p->body].q = icfi_turn_on(from[p->body].q, a, h);
             continue;
         }
         q = position + 4 * p->joint;
@@ -10854,7 +10864,7 @@ static int icfi_spin_iterate(const icf_real i[6], icf_vec3 p, icf_real size, icf
 
    and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
    the Cayley map of w 2 tan(h |w| / 2) / |w| = k w, so the first equation says I w = P0 + k/2 (I w) x w,
-   which    Newton's method solves. Then q turns by h w, and L has not changed. */
+   which Newton's method solves. Then q turns by h w, and L has not changed. */
 static icf_quat icfi_spin(icf_quat q, const icf_real inertia[6], icf_vec3 angular, icf_real h)
 {
     icf_vec3 p = icf_quat_rotate_inverse(q, angular), w = icf_vec3_make(0, 0, 0);
@@ -10898,7 +10908,7 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
     speed = icfi_inner(mean, mean);
     if (speed == 0 && icfi_inner(a, a) == 0) return;
     if ((icfi_locks_of(b) >> 3) || icfi_is_round(b->inertia)) { /* momentum is along the velocity */
-        m->q = icf_quat_integrate(m->q, mean, h);
+        m->q = icfi_turn_on(m->q, mean, h);
         return;
     }
     icfi_turned_inertia(m->q, b->inertia, turned);
@@ -11400,7 +11410,7 @@ static void icfi_move(icfi_sim* s)
         if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
             continue;
         m->x = icfi_add_scaled(m->x, s->h, m->v);
-        if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icf_quat_integrate(m->q, m->w, s->h);
+        if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_turn_on(m->q, m->w, s->h);
     }
     for (i = 0; i < s->session->trees; i++) {
         icfi_world_tree* tree = s->tree + i;
@@ -11429,7 +11439,7 @@ static void icfi_move(icfi_sim* s)
     }
 }
 
-static icf_result icfi_substep(icfi_sim* s, int first)
+static ICFI_NOINLINE icf_result icfi_substep(icfi_sim* s, int first)
 {
     icf_result result;
     int32_t i;
@@ -11818,7 +11828,7 @@ static void icfi_body_move(icfi_body* b, icf_transform pose)
 {
     b->m.q = icf_quat_normalize(pose.q);
     pose.q = b->m.q;
-    b->m.x = icf_transform_apply(pose, b->center);
+    b->m.x = icfi_transform_point(pose, b->center);
 }
 
 static void icfi_body_speed(icfi_body* b, icf_vec3 v, icf_vec3 w)
