@@ -1,9 +1,9 @@
 /* icf.h - 0.1.0 - irrotational contact fields: contact that is solved, not fudged
 
-   One C99 file, no dependency beyond libc. Hand it a mass matrix, the velocities that bodies would
-   have without contact, and the contacts; it answers with the velocities and impulses that solve the
-   problem, to the tolerance asked, every time, and says how near they are. Bodies, joints and time
-   stepping will come on top; this manual describes what is in it today and nothing else.
+   One C99 file, no dependency beyond libc. It moves bodies, robots and what they touch: every step is
+   one convex problem, solved to the tolerance asked, every time, with a statement of how near the answer
+   is. Stiffness, dissipation and friction are physical numbers. Or hand it matrices and contacts of your
+   own, and take velocities and impulses back.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of this file.
 
    DO THIS
@@ -23,37 +23,32 @@
 
        int main(void)
        {
-           // a puck of 2 kg slides on a table: one clique of three velocities, read by one link
-           int32_t size = 3, rows = 3, start[2] = {0, 1}, clique = 0, i, k;
-           icf_real mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-           icf_real p[3] = {0, 0, 0}, v[3] = {1, 0, 0}, v_free[3];
-           icf_contact contact = icf_default_contact(); // 1e6 N/m, friction 0.5, normal z
-           icf_problem problem = icf_default_problem();
-           icf_workspace workspace = {0};
+           icf_world_def def = icf_default_world_def(); // gravity -9.81 m/s^2 along z
+           icf_body_def ball_def = icf_default_body_def(); // 1 kg, the inertia of a ball 1 m across
+           icf_body_state state;
+           icf_world world = {0};
+           icf_body ball;
+           int i;
 
-           problem.dt = (icf_real)0.001;
-           problem.cliques = 1;
-           problem.clique_sizes = &size;
-           problem.mass = mass;
-           problem.v_free = v_free;
-           problem.links = 1;
-           problem.link_rows = &rows;
-           problem.link_start = start;
-           problem.block_clique = &clique;
-           problem.blocks = same;
-           problem.contacts = 1;
-           problem.contact = &contact;
-           icf_workspace_reserve(&workspace, &problem);
+           icf_world_create(&world, &def);
+           ball_def.pose.p.z = 2;
+           ball_def.velocity.x = 1;
+           icf_body_create(&world, &ball_def, &ball);
 
-           for (i = 0; i < 500; i++) {
-               for (k = 0; k < 3; k++) v_free[k] = v[k];
-               v_free[2] -= problem.dt * (icf_real)9.81; // what gravity alone would do
-               contact.distance = p[2];
-               if (icf_solve(&problem, NULL, &workspace, v, NULL) != ICF_RESULT_OK) return 1;
-               for (k = 0; k < 3; k++) p[k] += problem.dt * v[k];
+           for (i = 0; i < 480; i++) {
+               // what collision detection would find: where the ball and the ground, z = 0, are nearest
+               icf_touch touch = icf_default_touch(&world); // 1e6 N/m, friction 0.5, normal z
+               icf_body_get_state(&world, ball, &state);
+               touch.b = ball; // touch.a is none: the ground
+               touch.id = 1;
+               touch.point = icf_vec3_make(state.center.x, state.center.y, 0);
+               touch.contact.distance = state.center.z - (icf_real)0.5;
+               icf_world_add_touch(&world, &touch);
+               if (icf_world_step(&world, (icf_real)(1.0 / 240)) != ICF_RESULT_OK) return 1;
            }
-           printf("it slid %.3f m, and sinks in by %.1f um\n", p[0], -1e6 * p[2]);
-           icf_workspace_destroy(&workspace);
+           icf_body_get_state(&world, ball, &state);
+           printf("it rolls at %.3f m/s, %.3f m above the ground\n", state.velocity.x, state.center.z);
+           icf_world_destroy(&world);
            return 0;
        }
 
@@ -120,8 +115,54 @@
    DOES NOT
 
    print, abort, keep global state, start threads, read clocks or files, or allocate unless you call a
-   function whose name ends in _create or _reserve. It has no graphics and no collision detection; the
-   second file, icf_geometry.h, is where the latter will live.
+   function whose name ends in _create, _clone or _reserve, or use a world that was created, which grows
+   when it has to. It has no graphics. Collision detection is in the second file, icf_geometry.h.
+
+   STEP BY STEP: A WORLD
+
+       icf_world_create(&world, &def);              // or icf_world_init, with memory of your own
+       icf_body_create(&world, &body_def, &body);   // every def comes from its icf_default_ function
+       icf_joint_create(&world, &joint_def, &joint);
+       loop:
+           icf_body_apply_force(...); icf_joint_set_target(...);
+           icf_world_add_touch(&world, &touch);     // each point where two bodies touch, or nearly
+           icf_world_step(&world, dt);              // takes forces and touches, moves all
+           icf_body_get_state(&world, body, &state);
+           icf_world_events(&world, &count); icf_world_get_touch(&world, i, &result);
+       icf_world_destroy(&world);
+
+   A body is static, kinematic, or dynamic. Its pose is that of its own axes; velocities are those of its
+   centre of mass, in the axes of the world.
+
+   A joint hangs one body, the child, on another or on the ground. What is joined so is a tree: its
+   bodies move exactly as their joints let them, and only the joints' velocities are unknowns. Loops are
+   closed by constraints, which are forces, as stiff as the step allows. icf_world_frames makes the two
+   frames of either from a point and an axis in the world:
+
+       icf_joint_def j = icf_default_joint_def(ICF_JOINT_REVOLUTE);
+       j.parent = upper;
+       j.child = lower;
+       icf_world_frames(&world, upper, lower, elbow, axis, &j.parent_frame, &j.child_frame);
+       icf_joint_create(&world, &j, &joint);
+
+   position[0] of that joint is 0 where the bodies are now. A motor is motor_stiffness, motor_damping,
+   target and effort, the most it can do; stiff ones are safe, for they act at the end of the step.
+
+   Touches are for one step: give all of them before each. id is a number of yours for a point of
+   contact that lasts, such as of the features that touch; it makes events, and the next solve faster.
+   Of touches that are apart, give those that can close within a step.
+
+   Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees
+   take their gyroscopic and centrifugal forces from the start of the step: fast ones want ICF_METHOD_MIDPOINT
+   or a shorter step.
+
+   A call or a step that is refused changes nothing; world.reason says why in a few words, world.which
+   of what, and where something is full, world.needed how much of it would do. A world of icf_world_init
+   stays in its memory; icf_world_move carries it to a larger block.
+
+   icf_world_save copies what the future depends on, about 300 bytes a body; what is loaded goes on with
+   the same bits, in any world with room, on any machine of the same byte order. For rollback save each
+   frame; icf_world_hash tells two worlds apart.
 
    STEP BY STEP: CONTACT
 
