@@ -6620,14 +6620,14 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 }
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
-   Newton's step is so small that the method should be squaring the error each time, and four times it
-   has not even halved. `step` is its square in the norm of A. */
+   Newton's step is so small that the method should be squaring the error each time, and twice it has
+   not even halved. `step` is its square in the norm of A. */
 static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
                          icf_real step, int32_t stale)
 {
     icf_real few = 100 * ICFI_EPSILON * island->motion;
     int32_t k, i;
-    if (stale >= 4 && step <= few * few) return 1;
+    if (stale >= 2 && step <= few * few) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
@@ -6810,7 +6810,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
    An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
    Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
-   (target 0), corrects for the second order (Mehrotra), and corrects for centrality (Gondzio).
+   (target 0), corrects for the second order (Mehrotra) unless that shortens the step, and corrects for
+   centrality (Gondzio).
    The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
    boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
 
@@ -7036,24 +7037,38 @@ static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf
     for (k = 0; k < 4; k++) x[k] += z[k];
 }
 
-/* Mehrotra's target after a predictor: s o lambda = mu omega, less the second order of both sides */
-static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+/* The target s o lambda = mu omega, in the first order */
+static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
-    icf_real a[4], b[4], c[4], f, slope, bend;
+    icf_real a[4], f;
     int k;
     icfi_by_first(t->s, a);
     f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
+    for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
+}
+
+/* Mehrotra's after a predictor: that, less the second order of both sides */
+static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+{
+    icf_real a[4], b[4], c[4], slope, bend;
+    int k;
+    icfi_unit_aim(t, mu);
     icfi_unit_w(t, t->d.s, a, 1);
     icfi_unit_w(t, t->d.lam, b, 0);
     icfi_cone_multiply(a, b, c);
-    for (k = 0; k < 4; k++) {
-        t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
-        c[k] = -c[k];
-    }
+    for (k = 0; k < 4; k++) c[k] = -c[k];
     icfi_unit_add_corrector(t, c, t->p);
     if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
         t->ru = slope - t->lam[0] - t->bend * t->d.u;
     }
+}
+
+/* And back to the first order */
+static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
+{
+    icf_real slope, bend;
+    icfi_unit_aim(t, mu);
+    if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
@@ -7207,35 +7222,38 @@ static icf_real icfi_unit_inverse(const icfi_unit* t, icf_real n, icf_real scale
     return low;
 }
 
-/* A unit at the start: lambda and s along the axis of the cone, their product m0. */
+/* A unit at the start: s = (eps + reach, 0, 0, eps), of which the last is what it has to be, and lambda
+   = m s^-1, so that s o lambda = m. Where eps is 0 both are along the axis of the cone; where it is large,
+   as that of regularised friction is under a hard contact, it would be a residual above all others. */
 static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
 {
-    icf_real lam = ICF_SQRT(m0 / t->w), s = ICF_SQRT(m0 * t->w);
+    icf_real lam = ICF_SQRT(m0 / t->w), reach = ICF_SQRT(m0 * t->w), det;
     ICFI_MEMSET(t->s, 0, sizeof t->s);
     ICFI_MEMSET(t->lam, 0, sizeof t->lam);
     if (t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR) {
         lam = t->c;
-        s = icfi_max(m0 / lam, s);
-        t->u = s;
-    } else {
-        if (guess > 0) {
-            lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
-            s = m0 / lam;
-        }
-        t->u = 0;
-        if (t->law) {
-            icf_real slope = 0, bend = 0;
-            t->least = 0;
-            t->u = icfi_unit_inverse(t, lam, s);
-            /* without a corner the curvature may be 0: a little of what it is here */
-            (void)icfi_unit_law(t, t->u, &slope, &bend);
-            t->least = bend * ICF_R(1e-12);
-            if (t->corner == 0 && t->ends) t->corner = t->least;
-        }
+        reach = icfi_max(m0 / lam, reach);
+    } else if (guess > 0) {
+        lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
+        reach = m0 / lam;
     }
+    reach = icfi_max(reach, t->eps / 1000); /* or rounding would put s onto its cone */
+    t->s[0] = t->eps + reach;
+    t->s[3] = t->eps;
+    det = reach * (reach + 2 * t->eps); /* of s */
     t->lam[0] = lam;
-    t->s[0] = s;
-    t->omega = lam * s / m0;
+    t->lam[3] = -lam * (t->eps / t->s[0]);
+    t->omega = lam * (det / t->s[0]) / m0;
+    t->u = t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR ? t->s[0] : 0;
+    if (t->law) {
+        icf_real slope = 0, bend = 0;
+        t->least = 0;
+        t->u = icfi_unit_inverse(t, lam, reach);
+        /* without a corner the curvature may be 0: a little of what it is here */
+        (void)icfi_unit_law(t, t->u, &slope, &bend);
+        t->least = bend * ICF_R(1e-12);
+        if (t->corner == 0 && t->ends) t->corner = t->least;
+    }
 }
 
 static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
@@ -7371,6 +7389,14 @@ static void icfi_make_units(icfi_solve* s, const icfi_island* island, icf_real m
     }
 }
 
+static icf_real icfi_heaviest_unit(const icfi_solve* s)
+{
+    icf_real omega = 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) omega = icfi_max(omega, s->unit[i].omega);
+    return omega;
+}
+
 /* ---- an iteration ---- */
 
 /* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
@@ -7483,6 +7509,12 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
     icfi_interior_direction(s, island);
     reach = icfi_interior_reach(s);
+    if (reach < alpha / 2) {
+        /* so far from where it was taken, or so near to rounding, the second order misleads */
+        for (i = 0; i < s->units; i++) icfi_unit_uncorrect(s->unit + i, mu);
+        icfi_interior_direction(s, island);
+        reach = icfi_interior_reach(s);
+    }
     for (tries = 0; tries < 3 && reach < 1; tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
@@ -7592,7 +7624,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
 /* Phases B and C. NONE if they lead nowhere. */
 static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
 {
-    icf_real stop = ICF_R(1e-2);
+    icf_real stop = ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -7600,8 +7632,14 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    icfi_make_units(s, island, own / (icf_real)count, warm);
+    start = own / (icf_real)count;
+    icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
+    /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
+       above the other units, which then settle which contacts are open before friction lets anything
+       move: so all begin higher. A third of how far, and from 1e5 on, is what measured well. */
+    heaviest = icfi_heaviest_unit(s);
+    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 3), warm);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
@@ -7657,7 +7695,8 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
 
      A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
         the error falls. Not at all if impulses to expect were given and the start is not near even so
-     B  interior point iterations from the start, until the error is below `stop`
+     B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
+        s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit
 
