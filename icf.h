@@ -6469,7 +6469,7 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
    slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
    to the next the cost falls by at least what the nearer slope says; a step is taken only if these
    falls and rises add up to a fall. */
-static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
+static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0, icf_real exact)
 {
     icf_real low = 0, high = -1, alpha = 1, fall = 0, wide = 0, next, rise;
     icfi_line line;
@@ -6484,7 +6484,8 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
             rounding = 4 * ICFI_EPSILON * line.size;
             rise = (alpha - low) * line.slope;
             if (ICF_FABS(line.slope) <= rounding) return alpha;
-            if (ICF_FABS(line.slope) <= ICF_R(1e-6) * ICF_FABS(slope0) && fall + rise <= 0)
+            if (ICF_FABS(line.slope) <= (trial ? exact : ICF_R(0.01)) * ICF_FABS(slope0) &&
+                fall + rise <= 0)
                 return alpha;
             next = alpha - line.slope / line.curvature;
         }
@@ -6743,6 +6744,7 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
+    int plain; /* the Hessian itself, without duals */
 } icfi_progress;
 
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
@@ -6751,7 +6753,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     icf_real slope = 0, step = 0, alpha;
     int32_t k, i;
     int good;
-    icfi_primal_dual(s, island, !progress->steps++);
+    if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
     for (k = 0; k < island->cliques; k++) {
@@ -6775,8 +6777,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
-    alpha = icfi_search(s, island, slope);
-    icfi_update_duals(s, island);
+    alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-6));
+    if (!progress->plain) icfi_update_duals(s, island);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
@@ -7641,7 +7643,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     heaviest = icfi_heaviest_unit(s);
     if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 3), warm);
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
         if (end != ICF_STOP_NONE) return end;
@@ -7703,7 +7705,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
@@ -7713,6 +7715,10 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     warm = island->gradient * island->gradient < 200 * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
     patience = warm ? 6 : s->guesses ? 0 : 1;
+    /* a body by itself has few corners to turn, and an interior point iteration would cost it more than
+       three of Newton's */
+    progress.plain = island->unknowns <= 6;
+    if (progress.plain) patience = 10;
     if (!patience) last = 0;
 #ifdef ICF_NO_INTERIOR_POINT
     newton = 1;
@@ -7735,6 +7741,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (island->stop != ICF_STOP_NONE) break;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
+            progress.plain = 0;
             island->stop = icfi_out_of_budget(s, island);
             if (island->stop != ICF_STOP_NONE) break;
         }
