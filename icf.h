@@ -6621,14 +6621,14 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 }
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
-   Newton's step is so small that the method should be squaring the error each time, and twice it has
-   not even halved. `step` is its square in the norm of A. */
+   Newton's step is so small that the method should be squaring the error each time, and four times it
+   has not even halved, or twice where the line search agrees with the model. `step` is its square in the norm of A. */
 static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
                          icf_real step, int32_t stale)
 {
     icf_real few = 100 * ICFI_EPSILON * island->motion;
     int32_t k, i;
-    if (stale >= 2 && step <= few * few) return 1;
+    if (stale >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4) && step <= few * few) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
