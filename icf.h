@@ -5496,14 +5496,21 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
 
 /* ---- small products ---- */
 
-/* y (+)= M x, M rows x n, row-major */
+/* y (+)= M x, M rows x n, row-major. Bodies have 6 columns, and contacts 3 rows of 3. */
 static void icfi_apply(int32_t rows, int32_t n, const icf_real* m, const icf_real* x, icf_real* y,
                        int add)
 {
     int32_t i, j;
     for (i = 0; i < rows; i++, m += n) {
         icf_real sum = add ? y[i] : 0;
-        for (j = 0; j < n; j++) sum += m[j] * x[j];
+        if (n == 6) {
+            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + m[3] * x[3] + m[4] * x[4] +
+                  m[5] * x[5];
+        } else if (n == 3) {
+            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2];
+        } else {
+            for (j = 0; j < n; j++) sum += m[j] * x[j];
+        }
         y[i] = sum;
     }
 }
@@ -5513,6 +5520,12 @@ static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, co
                                   icf_real* y)
 {
     int32_t i, j;
+    if (rows == 3) {
+        icf_real a = x[0], b = x[1], c = x[2];
+        const icf_real *second = m + n, *third = second + n;
+        for (j = 0; j < n; j++) y[j] = y[j] + m[j] * a + second[j] * b + third[j] * c;
+        return;
+    }
     for (i = 0; i < rows; i++, m += n) {
         for (j = 0; j < n; j++) y[j] += m[j] * x[i];
     }
@@ -7496,7 +7509,7 @@ static void icfi_interior_move(icfi_solve* s, icf_real alpha)
     }
 }
 
-/* One iteration from s->v, with its cost and error at the new one. 0: no way on. */
+/* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
     icf_real alpha, mean, after, sigma, mu, longer, reach;
@@ -7538,7 +7551,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->alpha = alpha;
     icfi_interior_move(s, alpha);
-    return icfi_advance(s, island, alpha);
+    return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
 
@@ -7582,19 +7595,28 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* The whole step, where the last iteration took nearly all of it: near the end it is as good as one
-   iteration more. s->v is left there if the error is below `stop`, and s->hold is where it was. */
-static void icfi_try_whole_step(icfi_solve* s, icfi_island* island, icf_real stop)
+/* s->v after an iteration. The whole step first, where the iteration took nearly all of it: near the end
+   it is as good as one iteration more. s->v stays there if the error is below `stop`; s->hold is
+   where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
 {
     int32_t k, i;
-    icfi_copy_motion(s, island, s->v, s->hold);
-    if (island->alpha >= 1 || island->alpha < ICF_R(0.5) || island->error < stop) return;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + s->dv[i];
+    if (island->alpha < 1 && island->alpha > ICF_R(0.9)) {
+        icfi_copy_motion(s, island, s->v, s->from);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) {
+                s->hold[i] = s->from[i] + island->alpha * s->dv[i];
+                s->v[i] = s->from[i] + s->dv[i];
+            }
+        }
+        icfi_evaluate(s, island);
+        if (island->feasible && island->error < stop) return 1;
+        icfi_copy_motion(s, island, s->from, s->v);
     }
-    icfi_evaluate(s, island);
-    if (!island->feasible || !(island->error < stop)) icfi_return_to(s, island, s->hold);
+    if (!icfi_advance(s, island, island->alpha)) return 0;
+    icfi_copy_motion(s, island, s->v, s->hold);
+    return 1;
 }
 
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
@@ -7605,10 +7627,12 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     icf_real mean = ICF_REAL_MAX, unbalanced = 1, now;
     for (;;) {
         icf_stop end;
-        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island)) return ICF_STOP_FLOOR;
+        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
+            !icfi_interior_arrive(s, island, stop)) {
+            return ICF_STOP_FLOOR;
+        }
         island->iterations++;
         now = icfi_interior_mean(s, 0);
-        icfi_try_whole_step(s, island, stop);
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
