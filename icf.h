@@ -5177,7 +5177,9 @@ typedef struct icfi_unit {
     icf_real s[4], lam[4], u, p[4]; /* p: the target */
     icfi_unit_way d, kept;          /* a direction, and the one before it */
     icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
-    icf_real scale[4], eta2;        /* w of W, eta^2 */
+    icf_real d0[4];                 /* what lambda changes by if v stays */
+    icf_real scale[4], eta, eta2;   /* w of W, eta and its square */
+    icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
     icf_real axis[3], th00, th0, side,
         along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
     icf_real k0, kr, t00; /* k = (k0, kr axis) */
@@ -6326,7 +6328,7 @@ static icf_result icfi_back(icfi_island* island)
     return icf_sparse_solve(&island->sparse, island->x, 1, n);
 }
 
-/* dv = -H^-1 gradient and dp = A dv, with the factor of H. 0 if that is not finite. */
+/* dv = -H^-1 gradient, with the factor of H. 0 if that is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i, at, n = island->unknowns;
@@ -6341,7 +6343,6 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) s->dv[i] = x[at++];
     }
-    icfi_mass_times(s, island, s->dv, s->dp);
     return 1;
 }
 
@@ -6355,7 +6356,6 @@ static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
         for (i = 0; i < n; i++) s->dv[f + i] = -s->gradient[f + i];
         (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->dv + f, 1, n);
     }
-    icfi_mass_times(s, island, s->dv, s->dp);
 }
 
 /* Whether a row's impulse is a linear function of its velocity */
@@ -6388,18 +6388,10 @@ static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
 }
 
 /* Velocities of the potentials along dv */
-static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
 {
     const icf_problem* p = s->p;
     int32_t k, j, i;
-    line->slope0 = line->bend = 0;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            line->slope0 += s->dp[i] * s->r[i];
-            line->bend += s->dp[i] * s->dv[i];
-        }
-    }
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
         icf_real* du = s->du + s->bias_at[link];
@@ -6415,6 +6407,20 @@ static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line*
             r->du = du[r->row];
         }
     }
+}
+
+static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+{
+    int32_t k, i;
+    line->slope0 = line->bend = 0;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            line->slope0 += s->dp[i] * s->r[i];
+            line->bend += s->dp[i] * s->dv[i];
+        }
+    }
+    icfi_read_direction(s, island);
 }
 
 static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
@@ -6769,6 +6775,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
+    icfi_mass_times(s, island, s->dv, s->dp);
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
@@ -6876,6 +6883,17 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
     return 1;
 }
 
+/* W x, or W^-1 x */
+static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+{
+    icf_real eta = t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
+    icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
+    int k;
+    if (inverse) eta = 1 / eta;
+    y[0] = eta * (t->scale[0] * x[0] + p);
+    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
+}
+
 /* Nesterov-Todd scaling and Theta at s, lambda */
 static void icfi_unit_scale(icfi_unit* t)
 {
@@ -6892,6 +6910,9 @@ static void icfi_unit_scale(icfi_unit* t)
     a = icfi_dot3(t->scale + 1, t->scale + 1);
     wr = ICF_SQRT(a);
     w0 = t->scale[0] = ICF_SQRT(1 + a);
+    t->share = 1 / (1 + w0);
+    t->eta = ICF_SQRT(t->eta2);
+    icfi_unit_w(t, t->lam, t->nu, 0);
     for (k = 0; k < 3; k++) t->axis[k] = wr > 0 ? t->scale[k + 1] / wr : 0;
     i = 1 / t->eta2;
     t->k0 = t->kr = 0;
@@ -6931,21 +6952,11 @@ static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[
     for (k = 0; k < 3; k++) y[k + 1] = t->side * x[k + 1] + q * t->axis[k];
 }
 
-/* W x, or W^-1 x */
-static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+/* What the direction for the target p takes of the impulse if v stays: d0 */
+static void icfi_unit_target(icfi_unit* t)
 {
-    icf_real eta = ICF_SQRT(t->eta2), sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
-    icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p / (1 + t->scale[0]) + x[0];
-    int k;
-    if (inverse) eta = 1 / eta;
-    y[0] = eta * (t->scale[0] * x[0] + p);
-    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
-}
-
-/* What the direction takes of the impulse if v stays: d0, for the target p */
-static void icfi_unit_target(const icfi_unit* t, const icf_real p[4], icf_real d[4])
-{
-    icf_real x[4], y[4], f;
+    const icf_real* p = t->p;
+    icf_real x[4], y[4], f, *d = t->d0;
     int k;
     if (t->kind == ICFI_UNIT_MOTOR) {
         icf_real a = t->scale[1] * t->scale[1];
@@ -6968,23 +6979,22 @@ static void icfi_unit_target(const icfi_unit* t, const icf_real p[4], icf_real d
 }
 
 /* The direction of a unit for the target p, when its velocity changes by `in` */
-static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_real in[3])
+static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
 {
-    icf_real y[4], x[4], d[4];
+    const icf_real *p = t->p, *d = t->d0;
+    icf_real y[4], x[4];
     int k;
     y[0] = t->b0 * in[2];
     y[1] = t->b1 * in[0];
     y[2] = t->b2 * in[1];
     y[3] = 0;
-    icfi_unit_target(t, p, d);
     if (t->kind == ICFI_UNIT_MOTOR) {
-        icf_real a = t->scale[1] * t->scale[1], t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
+        icf_real t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
         for (k = 0; k < 4; k++) t->d.lam[k] = t->d.s[k] = 0;
         t->d.lam[1] = d[1] - t->along * y[1];
         t->d.s[1] = y[1] + t->rp[1] + t->r1 * t->d.lam[1];
         t->d.u = (p[0] - t01 * t->d.s[1]) / t->t00;
         t->d.s[0] = t->d.u + t->rp[0];
-        (void)a;
         return;
     }
     icfi_unit_theta(t, y, x);
@@ -7004,13 +7014,17 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_rea
     t->d.s[0] += t->d.u;
 }
 
-/* The longest step along d that keeps s in its cone: the first root of det(s + alpha d), over s0 */
-static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4])
+/* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), over
+   s0. The cone is convex, so there is nothing to solve for where the end of the step is inside. */
+static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
 {
-    icf_real a, b, c, root, den, x[4], y[4], i = 1 / s[0];
+    icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
+    for (k = 0; k < 4; k++) x[k] = s[k] + most * d[k];
+    if (x[0] > 0 && x[0] * x[0] > icfi_dot3(x + 1, x + 1)) return most;
+    i = 1 / s[0];
     if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
-        return d[0] < 0 ? -s[0] / d[0] : ICF_REAL_MAX;
+        return d[0] < 0 ? icfi_min(most, -s[0] / d[0]) : most;
     }
     icfi_by_first(s, x);
     for (k = 0; k < 4; k++) y[k] = d[k] * i;
@@ -7018,9 +7032,9 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4])
     b = x[0] * y[0] - icfi_dot3(x + 1, y + 1);
     c = icfi_det(x);
     root = b * b - a * c;
-    if (!(root >= 0)) return ICF_REAL_MAX;
+    if (!(root >= 0)) return most;
     den = ICF_SQRT(root) - b;
-    return den > 0 ? c / den : ICF_REAL_MAX;
+    return den > 0 ? icfi_min(most, c / den) : most;
 }
 
 /* y with nu o y = x, in the algebra of the cone: x o y = (x.y, x0 yr + y0 xr). Products are those
@@ -7044,10 +7058,9 @@ static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_rea
 /* x += W^-1 (nu \ c), nu = W lambda */
 static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
-    icf_real nu[4], y[4], z[4];
+    icf_real y[4], z[4];
     int k;
-    icfi_unit_w(t, t->lam, nu, 0);
-    icfi_cone_divide(nu, c, y);
+    icfi_cone_divide(t->nu, c, y);
     icfi_unit_w(t, y, z, 1);
     for (k = 0; k < 4; k++) x[k] += z[k];
 }
@@ -7441,33 +7454,34 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
 static void icfi_interior_direction(icfi_solve* s, icfi_island* island)
 {
     int32_t i, k;
-    icfi_line line;
     icfi_linear_prices(s, island, 0);
     for (i = 0; i < s->units; i++) {
-        icf_real d[4];
-        icfi_unit_target(s->unit + i, s->unit[i].p, d);
-        for (k = 0; k < 4; k++) d[k] += s->unit[i].lam[k];
-        icfi_unit_add_impulse(s, s->unit + i, d);
+        icfi_unit* t = s->unit + i;
+        icf_real lam[4];
+        icfi_unit_target(t);
+        for (k = 0; k < 4; k++) lam[k] = t->lam[k] + t->d0[k];
+        icfi_unit_add_impulse(s, t, lam);
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
-    icfi_start_line(s, island, &line);
+    icfi_read_direction(s, island);
     for (i = 0; i < s->units; i++) {
         icf_real in[3];
         icfi_unit_velocity(s, s->unit + i, 1, in);
-        icfi_unit_direction(s->unit + i, s->unit[i].p, in);
+        icfi_unit_direction(s->unit + i, in);
     }
 }
 
-/* The longest step that keeps every unit in its cones, and barriers where they have a value */
+/* The longest step that keeps every unit in its cones, and barriers where they have a value; up to a
+   little more than 1, as of longer ones nothing depends */
 static icf_real icfi_interior_reach(const icfi_solve* s)
 {
-    icf_real alpha = ICF_REAL_MAX;
+    icf_real alpha = ICF_R(1.02);
     int32_t i;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        alpha = icfi_min(alpha, icfi_cone_step(t->s, t->d.s));
-        alpha = icfi_min(alpha, icfi_cone_step(t->lam, t->d.lam));
+        alpha = icfi_cone_step(t->s, t->d.s, alpha);
+        alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
         if (t->barrier > 0 && t->d.u > 0) {
             alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
         }
