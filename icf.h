@@ -7677,9 +7677,9 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
        above the other units, which then settle which contacts are open before friction lets anything
-       move: so all begin higher. A third of how far, and from 1e5 on, is what measured well. */
+       move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
     heaviest = icfi_heaviest_unit(s);
-    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 3), warm);
+    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
