@@ -6641,7 +6641,8 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
    Newton's step is so small that the method should be squaring the error each time, and four times it
-   has not even halved, or twice where the line search agrees with the model. `step` is its square in the norm of A. */
+   has not even halved, or twice where the line search agrees with the model. `step` is its square
+   in the norm of A. */
 static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
                          icf_real step, int32_t stale)
 {
@@ -6832,8 +6833,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
    An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
    Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
-   (target 0), corrects for the second order (Mehrotra) unless that shortens the step, and corrects for
-   centrality (Gondzio).
+   (target 0), corrects for the second order (Mehrotra) unless that halves the step, and corrects for centrality
+   (Gondzio).
    The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
    boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
 
@@ -7734,7 +7735,8 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
    and Newton's method for the last digits:
 
      A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
-        the error falls. Not at all if impulses to expect were given and the start is not near even so
+        the error falls. Not at all if impulses to expect were given and the start is not near even so.
+        For a body by itself up to ten times, and without duals
      B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
         s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
