@@ -6833,8 +6833,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
    An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
    Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
-   (target 0), corrects for the second order (Mehrotra) unless that halves the step, and corrects for centrality
-   (Gondzio).
+   (target 0), corrects for the second order (Mehrotra) unless that halves the step, and corrects
+   for centrality (Gondzio).
    The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
    boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
 
