@@ -10462,6 +10462,10 @@ static void icfi_gather_velocity(const icfi_sim* s, const icfi_world_tree* tree,
             for (i = 0; i < p->dofs; i++) v[p->dof + i] = joint_velocity[3 * p->joint + i];
             continue;
         }
+        if (p->dofs == 6) {
+            ICFI_MEMCPY(v, six, sizeof six);
+            continue;
+        }
         for (i = n = 0; i < 6; i++) {
             if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) v[n++] = six[i];
         }
@@ -10474,6 +10478,11 @@ static void icfi_root_velocity(const icfi_sim* s, const icfi_world_place* p, con
 {
     icf_real six[6] = {0, 0, 0, 0, 0, 0};
     int32_t i, n;
+    if (p->dofs == 6) {
+        *l = icf_vec3_make(v[0], v[1], v[2]);
+        *a = icf_vec3_make(v[3], v[4], v[5]);
+        return;
+    }
     for (i = n = 0; i < 6; i++) {
         if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) six[i] = v[n++];
     }
@@ -10848,17 +10857,20 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
 
 /* ---- a free body alone ---- */
 
-/* x with I x = y for a symmetric I, by its adjugate; 0 if I is not positive definite */
-static int icfi_symmetric_solve(const icf_real i[6], icf_vec3 y, icf_vec3* x)
+/* The inverse of a symmetric matrix, by its adjugate; 0 if it is not positive definite */
+static int icfi_symmetric_inverse(const icf_real i[6], icf_real out[6])
 {
-    icf_real a = i[1] * i[2] - i[5] * i[5], b = i[4] * i[5] - i[3] * i[2],
-             c = i[3] * i[5] - i[4] * i[1];
-    icf_real d = i[0] * i[2] - i[4] * i[4], e = i[3] * i[4] - i[0] * i[5],
-             f = i[0] * i[1] - i[3] * i[3];
+    icf_real a = i[1] * i[2] - i[5] * i[5], b = i[4] * i[5] - i[3] * i[2];
+    icf_real c = i[3] * i[5] - i[4] * i[1], f = i[0] * i[1] - i[3] * i[3];
     icf_real det = i[0] * a + i[3] * b + i[4] * c;
     if (!(i[0] > 0 && f > 0 && det > 0)) return 0;
-    *x = icf_vec3_make((a * y.x + b * y.y + c * y.z) / det, (b * y.x + d * y.y + e * y.z) / det,
-                       (c * y.x + e * y.y + f * y.z) / det);
+    det = 1 / det;
+    out[0] = det * a;
+    out[1] = det * (i[0] * i[2] - i[4] * i[4]);
+    out[2] = det * f;
+    out[3] = det * b;
+    out[4] = det * c;
+    out[5] = det * (i[3] * i[4] - i[0] * i[5]);
     return 1;
 }
 
@@ -10867,12 +10879,14 @@ static int icfi_symmetric_solve(const icf_real i[6], icf_vec3 y, icf_vec3* x)
 static int icfi_turn_by(const icfi_body* b, const icfi_motion* m, icf_vec3 t, icf_vec3* change)
 {
     uint32_t locks = icfi_locks_of(b);
-    icf_real i[6];
+    icf_real i[6], inverse[6];
     icfi_turned_inertia(m->q, b->inertia, i);
     if (locks & ICF_LOCK_TURN_X) t.x = i[3] = i[4] = 0, i[0] = 1;
     if (locks & ICF_LOCK_TURN_Y) t.y = i[3] = i[5] = 0, i[1] = 1;
     if (locks & ICF_LOCK_TURN_Z) t.z = i[4] = i[5] = 0, i[2] = 1;
-    return icfi_symmetric_solve(i, t, change);
+    if (!icfi_symmetric_inverse(i, inverse)) return 0;
+    *change = icfi_symmetric(inverse, t);
+    return 1;
 }
 
 /* The free velocities of a body alone. No gyroscopic term: icfi_drift has it. */
@@ -10956,59 +10970,55 @@ static int icfi_solve3(const icf_mat3* j, icf_vec3 y, icf_vec3* x)
     icf_vec3 yz = icfi_cross(j->y, j->z);
     icf_real d = icfi_inner(j->x, yz);
     if (d == 0) return 0;
-    x->x = icfi_inner(y, yz) / d;
-    x->y = icfi_inner(j->x, icfi_cross(y, j->z)) / d;
-    x->z = icfi_inner(j->x, icfi_cross(j->y, y)) / d;
+    d = 1 / d;
+    x->x = d * icfi_inner(y, yz);
+    x->y = d * icfi_inner(j->x, icfi_cross(y, j->z));
+    x->z = d * icfi_inner(j->x, icfi_cross(j->y, y));
     return 1;
 }
 
-/* A column of I - k ([I w]x - [w]x I) */
-static icf_vec3 icfi_spin_column(icf_vec3 axis, icf_vec3 inertia, icf_real k, icf_vec3 iw,
-                                 icf_vec3 w)
+/* tan(y) / y for z = y^2 up to 1/16, by its continued fraction, which is right to 1e-17 there */
+static icf_real icfi_tangent_ratio(icf_real z)
 {
-    icf_vec3 c = icfi_difference(icfi_cross(iw, axis), icfi_cross(w, inertia));
-    return icfi_add_scaled(inertia, -k, c);
-}
-
-/* One iteration of icfi_spin's Newton method on w; 0 where there is nothing left to gain */
-static int icfi_spin_iterate(const icf_real i[6], icf_vec3 p, icf_real size, icf_real h,
-                             icf_vec3* w)
-{
-    icf_vec3 iw = icfi_symmetric(i, *w), f, step;
-    icf_quat turn = icfi_turn_by_vector(icfi_scaled(h, *w));
-    icf_real d = icfi_inner(*w, *w), k;
-    icf_mat3 j;
-    if (!(d > 0) || !(turn.w > 0)) return 0;
-    /* half of 2 tan(h |w| / 2) / |w| */
-    k = (turn.x * w->x + turn.y * w->y + turn.z * w->z) / (turn.w * d);
-    f = icfi_add_scaled(icfi_difference(iw, p), -k, icfi_cross(iw, *w));
-    if (icf_vec3_length(f) <= 2 * ICFI_EPSILON * size) return 0;
-    j.x = icfi_spin_column(icf_vec3_make(1, 0, 0), icf_vec3_make(i[0], i[3], i[4]), k, iw, *w);
-    j.y = icfi_spin_column(icf_vec3_make(0, 1, 0), icf_vec3_make(i[3], i[1], i[5]), k, iw, *w);
-    j.z = icfi_spin_column(icf_vec3_make(0, 0, 1), icf_vec3_make(i[4], i[5], i[2]), k, iw, *w);
-    if (!icfi_solve3(&j, f, &step)) return 0;
-    *w = icfi_difference(*w, step);
-    return 1;
+    return (10395 - z * (1260 - 21 * z)) / (10395 - z * (4725 - z * (210 - z)));
 }
 
 /* The rotation of a free rigid body over a time h: Euler's equations by a rule that keeps both its angular
-   momentum L in the world and its energy, for any h. In the axes of the body, with momentum P = I w, it is
+   momentum in the world and its energy, for any h. In the axes of the body, with momentum P = I w, it is
 
        I w = (P0 + P1) / 2,   P1 = P0 turned by -h w   so that   (P1 - P0) . w = 0
 
    and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
-   the Cayley map of w 2 tan(h |w| / 2) / |w| = k w, so the first equation says I w = P0 + k/2 (I w) x w,
-   which Newton's method solves. Then q turns by h w, and L has not changed. */
-static icf_quat icfi_spin(icf_quat q, const icf_real inertia[6], icf_vec3 angular, icf_real h)
+   the Cayley map of 2 k w, with k = tan(h |w| / 2) / |w|, so the first equation says I w = P0 + k (I w) x w,
+   which Newton's method solves from the velocity w. Answers the turn, a quaternion along (k w, 1). */
+static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_real h)
 {
-    icf_vec3 p = icf_quat_rotate_inverse(q, angular), w = icf_vec3_make(0, 0, 0);
-    icf_real size = icf_vec3_length(p);
+    icf_vec3 w = icfi_symmetric(inverse, p), step;
+    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size);
     int32_t trial;
-    if (!icfi_symmetric_solve(inertia, p, &w)) return q;
+    /* the first step by I alone */
+    w = icf_vec3_add_scaled(w, k, icfi_symmetric(inverse, icf_vec3_cross(p, w)));
     for (trial = 0; trial < 20; trial++) {
-        if (!icfi_spin_iterate(inertia, p, size, h, &w)) break;
+        icf_vec3 l = icfi_symmetric(i, w), f;
+        icf_mat3 j; /* columns of I - k ([I w]x - [w]x I) */
+        k = h / 2 * icfi_tangent_ratio(h * h / 4 * icf_vec3_dot(w, w));
+        f = icf_vec3_cross(l, w);
+        f = icf_vec3_make(l.x - p.x - k * f.x, l.y - p.y - k * f.y, l.z - p.z - k * f.z);
+        j.x = icf_vec3_make(i[0] + k * (w.y * i[4] - w.z * i[3]),
+                            i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
+                            i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
+        j.y = icf_vec3_make(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]),
+                            i[1] + k * (w.z * i[3] - w.x * i[5]),
+                            i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
+        j.z = icf_vec3_make(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
+                            i[5] + k * (l.x + w.z * i[4] - w.x * i[2]),
+                            i[2] + k * (w.x * i[5] - w.y * i[4]));
+        if (!icfi_solve3(&j, f, &step)) break;
+        w = icfi_difference(w, step);
+        /* it converges quadratically: what is left is as the square of this */
+        if (icfi_inner(step, step) <= ICFI_EPSILON / 64 * size) break;
     }
-    return icf_quat_normalize(icfi_quat_product(q, icfi_turn_by_vector(icfi_scaled(h, w))));
+    return icf_quat_normalize(icf_quat_make(k * w.x, k * w.y, k * w.z, 1));
 }
 
 /* What is locked stays, as fast as it was told to: not at all */
@@ -11022,38 +11032,59 @@ static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_ve
     if (locks & ICF_LOCK_TURN_Z) a->z = m->w.z = 0;
 }
 
-/* Moves a free body alone with its new velocities. What the solver changed was its momentum, with the
-   inertia as it stood; what it keeps while it turns is that, and so its angular velocity changes. */
+/* q^-1 v q - v, for a unit quaternion */
+static icf_vec3 icfi_unturn_change(icf_quat q, icf_vec3 v)
+{
+    icf_vec3 u = icf_vec3_make(-q.x, -q.y, -q.z), t = icfi_cross(u, v);
+    return icfi_scaled(2, icfi_add_scaled(icfi_cross(u, t), q.w, t));
+}
+
+/* Turns a free body alone by its mean angular velocity, and then gives it the angular velocity a: what
+   the solver changed was its momentum, with the inertia as it stood, and what it keeps while it turns is that,
+   so the velocity changes once more. In the axes of the body, by a turn T that takes momentum from p to
+   p + dp and a fixed vector from w to w + dw, that change is I^-1 dp - dw. It is computed as such, and not as a
+   difference of velocities, whose roundings add up in a million steps. */
+static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, icf_vec3 a,
+                            icf_real h)
+{
+    icf_vec3 p = icfi_symmetric(b->inertia, icf_quat_rotate_inverse(m->q, mean));
+    icf_vec3 w = icf_quat_rotate_inverse(m->q, a), dp, dw;
+    icf_real angle = h * icf_vec3_length(mean), inverse[6];
+    /* at most half a radian at a time, by which icfi_spin is accurate; 64 of them at most: what turns
+       faster than 32 radians in a step turns by less than it should */
+    int32_t steps = angle < ICF_R(0.5) ? 1 : angle < 32 ? (int32_t)(2 * angle) + 1 : 64, i;
+    m->w = a;
+    if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
+    for (i = 0; i < steps; i++) {
+        icf_quat turn = icfi_spin(b->inertia, inverse, p, h / (icf_real)steps);
+        m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
+        dp = icfi_unturn_change(turn, icfi_symmetric(b->inertia, w));
+        dw = icfi_difference(icfi_symmetric(inverse, dp), icfi_unturn_change(turn, w));
+        p = icfi_sum(p, icfi_unturn_change(turn, p));
+        w = icfi_sum(w, icfi_symmetric(inverse, dp));
+        m->w = icfi_sum(m->w, icfi_rotate(m->q, dw));
+    }
+}
+
+/* Moves a free body alone with its new velocities. */
 static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v)
 {
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
     icfi_motion* m = s->motion + p->body;
-    icf_vec3 l, a, mean, momentum;
-    icf_real turned[6], h = s->h, speed;
-    int32_t steps, i;
+    icf_vec3 l, a, mean;
     icfi_root_velocity(s, p, v, &l, &a);
     icfi_hold_locked(icfi_locks_of(b), m, &l, &a);
-    mean = icfi_blend(s->blend, l, m->v);
-    m->x = icfi_add_scaled(m->x, h, mean);
+    m->x = icfi_add_scaled(m->x, s->h, icfi_blend(s->blend, l, m->v));
     m->v = l;
     mean = icfi_blend(s->blend, a, m->w);
     m->w = a;
-    speed = icfi_inner(mean, mean);
-    if (speed == 0 && icfi_inner(a, a) == 0) return;
+    if (icfi_inner(mean, mean) == 0 && icfi_inner(a, a) == 0) return;
     if ((icfi_locks_of(b) >> 3) || icfi_is_round(b->inertia)) { /* momentum is along the velocity */
-        m->q = icfi_turn_on(m->q, mean, h);
-        return;
+        m->q = icfi_turn_on(m->q, mean, s->h);
+    } else {
+        icfi_drift_turn(b, m, mean, a, s->h);
     }
-    icfi_turned_inertia(m->q, b->inertia, turned);
-    momentum = icfi_symmetric(turned, a);
-    mean = icfi_symmetric(turned, mean);
-    /* at most half a radian at a time, by which icfi_spin is accurate; after 64 of them, longer ones */
-    speed = h * ICF_SQRT(speed);
-    steps = speed < ICF_R(0.5) ? 1 : speed < 32 ? (int32_t)(2 * speed) + 1 : 64;
-    for (i = 0; i < steps; i++) m->q = icfi_spin(m->q, b->inertia, mean, h / (icf_real)steps);
-    icfi_turned_inertia(m->q, b->inertia, turned);
-    (void)icfi_symmetric_solve(turned, momentum, &m->w);
 }
 
 /* ---- the problem of a step ---- */
