@@ -10910,7 +10910,7 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     }
     l = icfi_add_scaled(l, h / b->mass, b->force);
     l = icfi_add_scaled(l, late, m->v);
-    l = icfi_scaled(1 / early, l);
+    if (b->linear_damping > 0) l = icfi_scaled(1 / early, l);
     if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0 || !(b->inertia[0] > 0)) {
         icf_vec3 turn;
         if (!icfi_turn_by(b, m, b->torque, &turn)) {
@@ -10923,7 +10923,7 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     } else if (b->angular_damping > 0) {
         a = icfi_scaled(1 - h * (1 - s->lean) * b->angular_damping, a);
     }
-    a = icfi_scaled(1 / (1 + h * s->lean * b->angular_damping), a);
+    if (b->angular_damping > 0) a = icfi_scaled(1 / (1 + h * s->lean * b->angular_damping), a);
     six[0] = l.x;
     six[1] = l.y;
     six[2] = l.z;
@@ -10964,19 +10964,6 @@ static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_r
     }
 }
 
-/* x with J x = y, for the columns of J; 0 where J is singular */
-static int icfi_solve3(const icf_mat3* j, icf_vec3 y, icf_vec3* x)
-{
-    icf_vec3 yz = icfi_cross(j->y, j->z);
-    icf_real d = icfi_inner(j->x, yz);
-    if (d == 0) return 0;
-    d = 1 / d;
-    x->x = d * icfi_inner(y, yz);
-    x->y = d * icfi_inner(j->x, icfi_cross(y, j->z));
-    x->z = d * icfi_inner(j->x, icfi_cross(j->y, y));
-    return 1;
-}
-
 /* tan(y) / y for z = y^2 up to 1/16, by its continued fraction, which is right to 1e-17 there */
 static icf_real icfi_tangent_ratio(icf_real z)
 {
@@ -10990,35 +10977,51 @@ static icf_real icfi_tangent_ratio(icf_real z)
 
    and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
    the Cayley map of 2 k w, with k = tan(h |w| / 2) / |w|, so the first equation says I w = P0 + k (I w) x w,
-   which Newton's method solves from the velocity w. Answers the turn, a quaternion along (k w, 1). */
-static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_real h)
+   which Newton's method solves from the velocity w. Answers (k w, 1), the turn, of a length that is not 1. */
+static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
+                          icf_real h)
 {
-    icf_vec3 w = icfi_symmetric(inverse, p), step;
-    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size);
+    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), d,
+             first = 0;
+    icf_vec3 l, x, y, z;
     int32_t trial;
-    /* the first step by I alone */
+    /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
+       which x, y, z are the columns and then the rows of the inverse */
     w = icf_vec3_add_scaled(w, k, icfi_symmetric(inverse, icf_vec3_cross(p, w)));
-    for (trial = 0; trial < 20; trial++) {
-        icf_vec3 l = icfi_symmetric(i, w), f;
-        icf_mat3 j; /* columns of I - k ([I w]x - [w]x I) */
-        k = h / 2 * icfi_tangent_ratio(h * h / 4 * icf_vec3_dot(w, w));
-        f = icf_vec3_cross(l, w);
-        f = icf_vec3_make(l.x - p.x - k * f.x, l.y - p.y - k * f.y, l.z - p.z - k * f.z);
-        j.x = icf_vec3_make(i[0] + k * (w.y * i[4] - w.z * i[3]),
-                            i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
-                            i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
-        j.y = icf_vec3_make(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]),
-                            i[1] + k * (w.z * i[3] - w.x * i[5]),
-                            i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
-        j.z = icf_vec3_make(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
-                            i[5] + k * (l.x + w.z * i[4] - w.x * i[2]),
-                            i[2] + k * (w.x * i[5] - w.y * i[4]));
-        if (!icfi_solve3(&j, f, &step)) break;
-        w = icfi_difference(w, step);
-        /* it converges quadratically: what is left is as the square of this */
-        if (icfi_inner(step, step) <= ICFI_EPSILON / 64 * size) break;
+    l = icfi_symmetric(i, w);
+    x = icf_vec3_make(i[0] + k * (w.y * i[4] - w.z * i[3]),
+                      i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
+                      i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
+    y = icf_vec3_make(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]),
+                      i[1] + k * (w.z * i[3] - w.x * i[5]),
+                      i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
+    z = icf_vec3_make(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
+                      i[5] + k * (l.x + w.z * i[4] - w.x * i[2]),
+                      i[2] + k * (w.x * i[5] - w.y * i[4]));
+    p = icf_vec3_neg(p);
+    d = icfi_inner(x, icfi_cross(y, z));
+    if (d == 0) return icf_quat_identity();
+    d = 1 / d;
+    {
+        icf_vec3 yz = icfi_cross(y, z), zx = icfi_cross(z, x), xy = icfi_cross(x, y);
+        x = icfi_scaled(d, yz);
+        y = icfi_scaled(d, zx);
+        z = icfi_scaled(d, xy);
     }
-    return icf_quat_normalize(icf_quat_make(k * w.x, k * w.y, k * w.z, 1));
+    for (trial = 0; trial < 50; trial++) {
+        icf_vec3 f = icfi_cross(l, w);
+        icf_real moved;
+        f = icf_vec3_make(l.x + p.x - k * f.x, l.y + p.y - k * f.y, l.z + p.z - k * f.z);
+        f = icf_vec3_make(icfi_inner(x, f), icfi_inner(y, f), icfi_inner(z, f));
+        w = icfi_difference(w, f);
+        moved = icfi_inner(f, f);
+        if (!trial) first = moved;
+        /* what is left is in proportion to this step times the first */
+        if (moved * first <= ICFI_EPSILON * ICFI_EPSILON / 256 * size * size) break;
+        l = icfi_symmetric(i, w);
+        k = h / 2 * icfi_tangent_ratio(h * h / 4 * icfi_inner(w, w));
+    }
+    return icf_quat_make(k * w.x, k * w.y, k * w.z, 1);
 }
 
 /* What is locked stays, as fast as it was told to: not at all */
@@ -11032,11 +11035,11 @@ static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_ve
     if (locks & ICF_LOCK_TURN_Z) a->z = m->w.z = 0;
 }
 
-/* q^-1 v q - v, for a unit quaternion */
-static icf_vec3 icfi_unturn_change(icf_quat q, icf_vec3 v)
+/* q^-1 v q - v, for a quaternion with |q|^2 = 2 / f */
+static icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
 {
-    icf_vec3 u = icf_vec3_make(-q.x, -q.y, -q.z), t = icfi_cross(u, v);
-    return icfi_scaled(2, icfi_add_scaled(icfi_cross(u, t), q.w, t));
+    icf_vec3 u = icf_vec3_make(-q.x, -q.y, -q.z), t = icf_vec3_cross(u, v);
+    return icf_vec3_scale(f, icf_vec3_add_scaled(icf_vec3_cross(u, t), q.w, t));
 }
 
 /* Turns a free body alone by its mean angular velocity, and then gives it the angular velocity a: what
@@ -11047,8 +11050,9 @@ static icf_vec3 icfi_unturn_change(icf_quat q, icf_vec3 v)
 static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, icf_vec3 a,
                             icf_real h)
 {
-    icf_vec3 p = icfi_symmetric(b->inertia, icf_quat_rotate_inverse(m->q, mean));
-    icf_vec3 w = icf_quat_rotate_inverse(m->q, a), dp, dw;
+    const int same = mean.x == a.x && mean.y == a.y && mean.z == a.z;
+    icf_vec3 w = icf_quat_rotate_inverse(m->q, a),
+             u = same ? w : icf_quat_rotate_inverse(m->q, mean);
     icf_real angle = h * icf_vec3_length(mean), inverse[6];
     /* at most half a radian at a time, by which icfi_spin is accurate; 64 of them at most: what turns
        faster than 32 radians in a step turns by less than it should */
@@ -11056,13 +11060,20 @@ static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, i
     m->w = a;
     if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
     for (i = 0; i < steps; i++) {
-        icf_quat turn = icfi_spin(b->inertia, inverse, p, h / (icf_real)steps);
+        icf_vec3 p = icfi_symmetric(b->inertia, u), dp;
+        icf_quat turn = icfi_spin(b->inertia, inverse, p, u, h / (icf_real)steps);
+        icf_real f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
         m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
-        dp = icfi_unturn_change(turn, icfi_symmetric(b->inertia, w));
-        dw = icfi_difference(icfi_symmetric(inverse, dp), icfi_unturn_change(turn, w));
-        p = icfi_sum(p, icfi_unturn_change(turn, p));
-        w = icfi_sum(w, icfi_symmetric(inverse, dp));
-        m->w = icfi_sum(m->w, icfi_rotate(m->q, dw));
+        if (!same) {
+            dp = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
+            u = icfi_sum(u, dp);
+            p = icfi_symmetric(b->inertia, w);
+        }
+        dp = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
+        m->w =
+            icfi_sum(m->w, icfi_rotate(m->q, icfi_difference(dp, icfi_unturn_change(turn, f, w))));
+        w = icfi_sum(w, dp);
+        if (same) u = w;
     }
 }
 
@@ -11477,10 +11488,7 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
         for (k = 0; k < dofs; k++) icfi_link_joint(s, i, k, &bias);
     }
     session->rows = p->rows;
-    for (i = 0; i < session->trees; i++) {
-        const icfi_world_tree* tree = s->tree + i;
-        for (k = 0; k < tree->dofs; k++) s->v[tree->dof + k] = s->v_free[tree->dof + k];
-    }
+    icfi_copy_bytes(s->v, s->v_free, (size_t)session->dofs * sizeof(icf_real));
     ICFI_MEMSET(&session->stats, 0, sizeof session->stats);
     if (!p->links) {
         session->stats.stop = ICF_STOP_CONVERGED;
@@ -11750,7 +11758,9 @@ static int32_t icfi_remember_touches(icfi_sim* s)
 
 static int icfi_is_finite_motion(const icfi_motion* m)
 {
-    return icfi_all_finite(sizeof *m / sizeof(icf_real), &m->q.x);
+    icf_real sum = m->q.x + m->q.y + m->q.z + m->q.w + m->x.x + m->x.y + m->x.z;
+    sum += m->v.x + m->v.y + m->v.z + m->w.x + m->w.y + m->w.z;
+    return sum - sum == 0;
 }
 
 /* Copies what the scratch holds into the state: nothing after this fails. */
@@ -11793,7 +11803,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int com
     session->solved = 0;
     icfi_sorted(&s);
     icfi_load_motion(&s);
-    if (h->joints) ICFI_MEMSET(s.joint_work, 0, 9 * (size_t)h->joints * sizeof(icf_real));
+    if (h->joint_end) ICFI_MEMSET(s.joint_work, 0, 9 * (size_t)h->joint_end * sizeof(icf_real));
     if (h->constraints)
         ICFI_MEMSET(s.constraint_work, 0, 6 * (size_t)h->constraints * sizeof(icf_real));
     session->dissipated = session->penetration = 0;
