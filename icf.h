@@ -9246,6 +9246,11 @@ static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
     return icf_transform_inverse(t);
 }
 
+static icf_vec3 icfi_vec3(icf_real x, icf_real y, icf_real z)
+{
+    return icf_vec3_make(x, y, z);
+}
+
 static icf_vec3 icfi_cross(icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_cross(a, b);
@@ -9280,6 +9285,11 @@ static icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
 static icf_vec3 icfi_rotate(icf_quat q, icf_vec3 v)
 {
     return icf_quat_rotate(q, v);
+}
+
+static icf_vec3 icfi_unrotate(icf_quat q, icf_vec3 v)
+{
+    return icf_quat_rotate_inverse(q, v);
 }
 
 static icf_quat icfi_quat_product(icf_quat a, icf_quat b)
@@ -10987,17 +10997,14 @@ static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_ve
     int32_t trial;
     /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
        which x, y, z are the columns and then the rows of the inverse */
-    w = icf_vec3_add_scaled(w, k, icfi_symmetric(inverse, icf_vec3_cross(p, w)));
+    w = icfi_add_scaled(w, k, icfi_symmetric(inverse, icfi_cross(p, w)));
     l = icfi_symmetric(i, w);
-    x = icf_vec3_make(i[0] + k * (w.y * i[4] - w.z * i[3]),
-                      i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
-                      i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
-    y = icf_vec3_make(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]),
-                      i[1] + k * (w.z * i[3] - w.x * i[5]),
-                      i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
-    z = icf_vec3_make(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
-                      i[5] + k * (l.x + w.z * i[4] - w.x * i[2]),
-                      i[2] + k * (w.x * i[5] - w.y * i[4]));
+    x = icfi_vec3(i[0] + k * (w.y * i[4] - w.z * i[3]), i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
+                  i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
+    y = icfi_vec3(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]), i[1] + k * (w.z * i[3] - w.x * i[5]),
+                  i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
+    z = icfi_vec3(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
+                  i[5] + k * (l.x + w.z * i[4] - w.x * i[2]), i[2] + k * (w.x * i[5] - w.y * i[4]));
     p = icf_vec3_neg(p);
     d = icfi_inner(x, icfi_cross(y, z));
     if (d == 0) return icf_quat_identity();
@@ -11011,8 +11018,8 @@ static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_ve
     for (trial = 0; trial < 50; trial++) {
         icf_vec3 f = icfi_cross(l, w);
         icf_real moved;
-        f = icf_vec3_make(l.x + p.x - k * f.x, l.y + p.y - k * f.y, l.z + p.z - k * f.z);
-        f = icf_vec3_make(icfi_inner(x, f), icfi_inner(y, f), icfi_inner(z, f));
+        f = icfi_vec3(l.x + p.x - k * f.x, l.y + p.y - k * f.y, l.z + p.z - k * f.z);
+        f = icfi_vec3(icfi_inner(x, f), icfi_inner(y, f), icfi_inner(z, f));
         w = icfi_difference(w, f);
         moved = icfi_inner(f, f);
         if (!trial) first = moved;
@@ -11042,39 +11049,43 @@ static icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
     return icf_vec3_scale(f, icf_vec3_add_scaled(icf_vec3_cross(u, t), q.w, t));
 }
 
-/* Turns a free body alone by its mean angular velocity, and then gives it the angular velocity a: what
-   the solver changed was its momentum, with the inertia as it stood, and what it keeps while it turns is that,
-   so the velocity changes once more. In the axes of the body, by a turn T that takes momentum from p to
-   p + dp and a fixed vector from w to w + dw, that change is I^-1 dp - dw. It is computed as such, and not as a
-   difference of velocities, whose roundings add up in a million steps. */
+/* Turns a free body alone by its mean angular velocity u, and changes its angular velocity w, both in the
+   axes of the body, and that of m, in the world: what the solver changed was momentum, with the inertia as
+   it stood, and what the body keeps while it turns is that. By a turn that takes momentum from p to p + dp
+   and a fixed vector from w to w + dw, the velocity changes by I^-1 dp - dw. It is computed as such, and not as
+   a difference of velocities, whose roundings add up in a million steps. */
+static void icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], icf_real h,
+                           icfi_motion* m, icf_vec3* u, icf_vec3* w)
+{
+    const int same = u->x == w->x && u->y == w->y && u->z == w->z;
+    icf_vec3 p = icfi_symmetric(inertia, *u), change;
+    icf_quat turn = icfi_spin(inertia, inverse, p, *u, h);
+    icf_real f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
+    m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
+    if (!same) {
+        *u = icfi_sum(*u, icfi_symmetric(inverse, icfi_unturn_change(turn, f, p)));
+        p = icfi_symmetric(inertia, *w);
+    }
+    p = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
+    change = icfi_difference(p, icfi_unturn_change(turn, f, *w));
+    m->w = icfi_sum(m->w, icfi_rotate(m->q, change));
+    *w = icfi_sum(*w, p);
+    if (same) *u = *w;
+}
+
 static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, icf_vec3 a,
                             icf_real h)
 {
     const int same = mean.x == a.x && mean.y == a.y && mean.z == a.z;
-    icf_vec3 w = icf_quat_rotate_inverse(m->q, a),
-             u = same ? w : icf_quat_rotate_inverse(m->q, mean);
+    icf_vec3 w = icfi_unrotate(m->q, a), u = w;
     icf_real angle = h * icf_vec3_length(mean), inverse[6];
     /* at most half a radian at a time, by which icfi_spin is accurate; 64 of them at most: what turns
        faster than 32 radians in a step turns by less than it should */
     int32_t steps = angle < ICF_R(0.5) ? 1 : angle < 32 ? (int32_t)(2 * angle) + 1 : 64, i;
+    if (!same) u = icfi_unrotate(m->q, mean);
     m->w = a;
     if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
-    for (i = 0; i < steps; i++) {
-        icf_vec3 p = icfi_symmetric(b->inertia, u), dp;
-        icf_quat turn = icfi_spin(b->inertia, inverse, p, u, h / (icf_real)steps);
-        icf_real f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
-        m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
-        if (!same) {
-            dp = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
-            u = icfi_sum(u, dp);
-            p = icfi_symmetric(b->inertia, w);
-        }
-        dp = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
-        m->w =
-            icfi_sum(m->w, icfi_rotate(m->q, icfi_difference(dp, icfi_unturn_change(turn, f, w))));
-        w = icfi_sum(w, dp);
-        if (same) u = w;
-    }
+    for (i = 0; i < steps; i++) icfi_turn_once(b->inertia, inverse, h / (icf_real)steps, m, &u, &w);
 }
 
 /* Moves a free body alone with its new velocities. */
@@ -11675,8 +11686,8 @@ static icf_result icfi_meet_touches(icfi_sim* s)
             if (!icf_body_is_valid(w, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
-            t->at[k] = icf_quat_rotate_inverse(s->motion[b.index].q,
-                                               icfi_difference(touch->point, s->motion[b.index].x));
+            t->at[k] = icfi_unrotate(s->motion[b.index].q,
+                                     icfi_difference(touch->point, s->motion[b.index].x));
         }
         if (t->body[0] == t->body[1])
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
