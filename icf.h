@@ -9246,63 +9246,63 @@ static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
     return icf_transform_inverse(t);
 }
 
-static icf_vec3 icfi_vec3(icf_real x, icf_real y, icf_real z)
+static inline icf_vec3 icfi_vec3(icf_real x, icf_real y, icf_real z)
 {
     return icf_vec3_make(x, y, z);
 }
 
-static icf_vec3 icfi_cross(icf_vec3 a, icf_vec3 b)
+static inline icf_vec3 icfi_cross(icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_cross(a, b);
 }
 
-static icf_vec3 icfi_sum(icf_vec3 a, icf_vec3 b)
+static inline icf_vec3 icfi_sum(icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_add(a, b);
 }
 
-static icf_vec3 icfi_difference(icf_vec3 a, icf_vec3 b)
+static inline icf_vec3 icfi_difference(icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_sub(a, b);
 }
 
-static icf_vec3 icfi_add_scaled(icf_vec3 a, icf_real s, icf_vec3 b)
+static inline icf_vec3 icfi_add_scaled(icf_vec3 a, icf_real s, icf_vec3 b)
 {
     return icf_vec3_add_scaled(a, s, b);
 }
 
-static icf_vec3 icfi_scaled(icf_real s, icf_vec3 a)
+static inline icf_vec3 icfi_scaled(icf_real s, icf_vec3 a)
 {
     return icf_vec3_scale(s, a);
 }
 
 /* share a + (1 - share) b */
-static icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
+static inline icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_add_scaled(icf_vec3_scale(share, a), 1 - share, b);
 }
 
-static icf_vec3 icfi_rotate(icf_quat q, icf_vec3 v)
+static inline icf_vec3 icfi_rotate(icf_quat q, icf_vec3 v)
 {
     return icf_quat_rotate(q, v);
 }
 
-static icf_vec3 icfi_unrotate(icf_quat q, icf_vec3 v)
+static inline icf_vec3 icfi_unrotate(icf_quat q, icf_vec3 v)
 {
     return icf_quat_rotate_inverse(q, v);
 }
 
-static icf_quat icfi_quat_product(icf_quat a, icf_quat b)
+static inline icf_quat icfi_quat_product(icf_quat a, icf_quat b)
 {
     return icf_quat_mul(a, b);
 }
 
-static icf_mat3 icfi_axes(icf_quat q)
+static inline icf_mat3 icfi_axes(icf_quat q)
 {
     return icf_mat3_from_quat(q);
 }
 
-static icf_real icfi_inner(icf_vec3 a, icf_vec3 b)
+static inline icf_real icfi_inner(icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_dot(a, b);
 }
@@ -10536,7 +10536,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
 /* ---- what moves a tree ---- */
 
 /* a x for a symmetric matrix xx, yy, zz, xy, xz, yz */
-static icf_vec3 icfi_symmetric(const icf_real a[6], icf_vec3 x)
+static inline icf_vec3 icfi_symmetric(const icf_real a[6], icf_vec3 x)
 {
     return icf_vec3_make(a[0] * x.x + a[3] * x.y + a[4] * x.z, a[3] * x.x + a[1] * x.y + a[5] * x.z,
                          a[4] * x.x + a[5] * x.y + a[2] * x.z);
@@ -11043,7 +11043,7 @@ static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_ve
 }
 
 /* q^-1 v q - v, for a quaternion with |q|^2 = 2 / f */
-static icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
+static inline icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
 {
     icf_vec3 u = icf_vec3_make(-q.x, -q.y, -q.z), t = icf_vec3_cross(u, v);
     return icf_vec3_scale(f, icf_vec3_add_scaled(icf_vec3_cross(u, t), q.w, t));
@@ -11052,8 +11052,8 @@ static icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
 /* Turns a free body alone by its mean angular velocity u, and changes its angular velocity w, both in the
    axes of the body, and that of m, in the world: what the solver changed was momentum, with the inertia as
    it stood, and what the body keeps while it turns is that. By a turn that takes momentum from p to p + dp
-   and a fixed vector from w to w + dw, the velocity changes by I^-1 dp - dw. It is computed as such, and not as
-   a difference of velocities, whose roundings add up in a million steps. */
+   and a fixed vector from w to w + dw, the velocity changes by I^-1 dp - dw. It is computed as such, and
+   not as a difference of velocities, whose roundings add up in a million steps. */
 static void icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], icf_real h,
                            icfi_motion* m, icf_vec3* u, icf_vec3* w)
 {
