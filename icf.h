@@ -9282,7 +9282,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 3 * j;
-    size_t rows = 9 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
     ICFI_TAKE(joint, icfi_joint, j);
