@@ -10275,6 +10275,15 @@ static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* mot
     return icfi_spatial_make(m->w, icfi_sum(m->v, icfi_cross(m->w, icfi_difference(o, m->x))));
 }
 
+/* Its rate: v x w, of a body that turns while its centre of mass moves straight on */
+static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* motion, int32_t body)
+{
+    icf_vec3 zero = icf_vec3_make(0, 0, 0);
+    if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
+        return icfi_spatial_make(zero, zero);
+    return icfi_spatial_make(zero, icfi_cross(motion[body].v, motion[body].w));
+}
+
 /* Spatial velocities of the bodies of a tree, for velocities v of it and the columns found last */
 static void icfi_find_speeds(const icfi_sim* s, const icfi_world_tree* tree,
                              const icfi_motion* motion, const icf_real* v)
@@ -10476,7 +10485,7 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             x = s->rate[p->parent];
         } else {
             base = icfi_carrier_speed(s, motion, tree->carrier, o);
-            ICFI_MEMSET(&x, 0, sizeof x);
+            x = icfi_carrier_rate(s, motion, tree->carrier);
         }
         if (p->joint < 0) {
             /* its velocity is that of a point that moves: the rate of a spatial velocity is less by

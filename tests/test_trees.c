@@ -42,9 +42,9 @@ static void random_position(int kind, icf_real* q)
     }
 }
 
-static icf_joint_def random_joint(icf_body parent, icf_body child)
+static icf_joint_def random_joint(int kind, icf_body parent, icf_body child)
 {
-    icf_joint_def d = icf_default_joint_def((icf_joint_kind)random_below(6));
+    icf_joint_def d = icf_default_joint_def((icf_joint_kind)kind);
     int i;
     d.parent = parent;
     d.child = child;
@@ -96,7 +96,7 @@ static void test_positions(void)
         icf_world w = world_with(0, 0);
         icf_body_def b = random_body(2), c = random_body(2);
         icf_body parent = i % 4 ? add_body(&w, &b) : no_body, child = add_body(&w, &c);
-        icf_joint_def d = random_joint(parent, child), e;
+        icf_joint_def d = random_joint(i % 6, parent, child), e;
         icf_joint j;
         icf_joint_state s;
         icf_real x[4], v[3];
@@ -104,8 +104,6 @@ static void test_positions(void)
         dq q, identity = dq_about(d3_make(0, 0, 1), 0);
         d3 p;
         memset(&root, 0, sizeof root);
-        d.kind = i % 6;
-        random_position(d.kind, d.position);
         j = add_joint(&w, &d);
         OK(icf_joint_get_def(&w, j, &e));
         TEST_CHECK(e.kind == d.kind && e.child.index == child.index &&
@@ -176,7 +174,7 @@ static tree tree_make(int bodies, int base, int method)
             t.dofs = 6;
             continue;
         }
-        d = random_joint(i ? t.body[random_below(i)] : t.carrier, t.body[i]);
+        d = random_joint(random_below(6), i ? t.body[random_below(i)] : t.carrier, t.body[i]);
         if (i % 3 == 1) {
             d.rotor_inertia = R(0.01);
             d.gear_ratio = R(random_between(1, 6));
@@ -424,7 +422,7 @@ static void test_accelerations(void)
     for (i = 0; i < 150; i++) {
         method = i / 3 % 3;
         tree t = tree_make(1 + i % 9, i % 3, method);
-        const double h = EPS < 1e-10 ? (method ? 1e-6 : 1e-4) : 2e-3;
+        const double h = EPS < 1e-10 ? 1e-6 : 2e-3;
         d3 gravity = d3_make(1, 2, -9), force[TREE_MOST], torque[TREE_MOST];
         double effort[6 + 3 * TREE_MOST], a[6 + 3 * TREE_MOST], v[6 + 3 * TREE_MOST],
             v0[6 + 3 * TREE_MOST], size = 1;
@@ -1230,7 +1228,7 @@ static void test_hanging_chain(void)
         icf_joint name = first;
         name.index += (uint32_t)i;
         OK(icf_joint_get_def(&w, name, &d));
-        d.damping = R(0.02);
+        d.damping = R(0.1);
         if (!i) {
             d.motor_stiffness = 1000;
             d.motor_damping = 10;
@@ -1239,7 +1237,7 @@ static void test_hanging_chain(void)
         }
         OK(icf_joint_set_def(&w, name, &d));
     }
-    step_for(&w, 0.005, 4000);
+    step_for(&w, 0.005, 8000);
     s = joint_state_of(&w, first);
     CHECK_NEAR(s.position[0], angle, 0, 5e-3);
     CHECK_NEAR(s.motor[0], (m / 2 + 9 * m) * G * l * sin((double)s.position[0]), 5e-3, 0);
@@ -1551,7 +1549,7 @@ static void test_carrier(void)
             CHECK_NEAR(b.velocity.z, a.velocity.z, 0, 200 * EPS);
         }
     }
-    TEST_CHECK(joint_state_of(&w, name).position[0] < 0); /* a carrier's turning drags at it */
+    CHECK_NEAR(joint_state_of(&w, name).position[0], 0, 0, 200 * EPS);
     icf_world_destroy(&w);
 }
 
