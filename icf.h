@@ -9695,6 +9695,16 @@ static uint64_t icfi_state_hash(const icfi_header* header, const void* body, con
                              ICFI_REALS_BEFORE(icfi_memory, id), 1);
 }
 
+/* Of saved bytes: the capacities too */
+static uint64_t icfi_checksum(const icfi_header* h, const void* body, const void* joint,
+                              const void* constraint, const void* memory)
+{
+    const int32_t capacity[5] = {h->bodies, h->joints, h->constraints, h->contacts, h->tree};
+    uint64_t hash = icfi_state_hash(h, body, joint, constraint, memory);
+    hash = icfi_hash_words(hash, capacity, 5, sizeof *capacity);
+    return icfi_hash_words(hash, &h->solver, 1, sizeof h->solver);
+}
+
 ICF_API uint64_t icf_world_hash(const icf_world* world)
 {
     icfi_sim s;
@@ -9727,7 +9737,7 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     if (capacity < icf_world_save_bytes(world)) return ICF_RESULT_TOO_SMALL;
     icfi_sim_open(world, &s);
     h = *s.header;
-    h.checksum = icfi_state_hash(&h, s.body, s.joint, s.constraint, s.memory);
+    h.checksum = icfi_checksum(&h, s.body, s.joint, s.constraint, s.memory);
     ICFI_MEMCPY(to, &h, sizeof h);
     to += sizeof h;
     icfi_copy_bytes(to, s.body, (size_t)h.body_end * sizeof(icfi_body));
@@ -9951,7 +9961,7 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     s->joint = s->body + (size_t)h->body_end * sizeof(icfi_body);
     s->constraint = s->joint + (size_t)h->joint_end * sizeof(icfi_joint);
     s->memory = s->constraint + (size_t)h->constraint_end * sizeof(icfi_constraint);
-    checksum = icfi_state_hash(h, s->body, s->joint, s->constraint, s->memory);
+    checksum = icfi_checksum(h, s->body, s->joint, s->constraint, s->memory);
     if (checksum != h->checksum) return 0;
     return icfi_saved_list_is_good(s, h->body_free, h->body_end, 0) &&
            icfi_saved_list_is_good(s, h->joint_free, h->joint_end, 1) &&
