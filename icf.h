@@ -10772,7 +10772,8 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     l = icfi_add_scaled(l, h / b->mass, b->force);
     l = icfi_add_scaled(l, late, m->v);
     l = icfi_scaled(1 / early, l);
-    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0 || !(b->inertia[0] > 0)) {
+    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0 || !icfi_is_round(b->inertia) ||
+        !(b->inertia[0] > 0)) {
         icf_vec3 turn;
         if (!icfi_turn_by(b, m, b->torque, &turn)) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
