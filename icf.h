@@ -11406,7 +11406,10 @@ static void icfi_take_results(icfi_sim* s)
             s->joint_work[9 * o->joint + 3 * o->what + o->number] += r.impulse;
             if (o->what == 2) session->dissipated -= r.impulse * r.velocity;
         } else {
+            const icf_row* row = s->row + i;
             s->constraint_work[6 * o->constraint + o->number] += r.impulse;
+            if (row->kind == ICF_ROW_MOTOR)
+                session->dissipated += s->h * row->damping * r.velocity * r.velocity;
         }
     }
 }
