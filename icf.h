@@ -9240,7 +9240,9 @@ static size_t icfi_tree_most(const icfi_header* h)
 {
     size_t all = 6 + 3 * (size_t)h->joints;
     if (h->tree) return (size_t)h->tree < 6 ? 6 : (size_t)h->tree;
-    return all < 64 ? all : 6 + (size_t)h->joints > 46000 ? (size_t)46000 : 6 + (size_t)h->joints;
+    /* never less for more joints */
+    if (all < 64) return all;
+    return h->joints < 57 ? 63 : h->joints > 45994 ? (size_t)46000 : 6 + (size_t)h->joints;
 }
 
 /* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
@@ -9460,10 +9462,13 @@ static icf_result icfi_capacities_check(icf_world* w, const icfi_header* h, int3
     return ICF_RESULT_OK;
 }
 
+static size_t icfi_largest_tree(icfi_sim* s);
+
 ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def)
 {
     icf_world next;
+    icfi_header caps;
     icfi_sim from, to;
     icf_result result = icfi_block_check(def, memory, bytes);
     if (!icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
@@ -9474,6 +9479,9 @@ ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
     icfi_sim_open(world, &from);
     result = icfi_capacities_check(world, from.header, from.session->touches, def);
     if (result != ICF_RESULT_OK) return result;
+    icfi_header_make(&caps, def);
+    if (icfi_largest_tree(&from) > icfi_tree_most(&caps))
+        return icfi_world_full(world, "tree", icfi_largest_tree(&from));
     next = *world;
     next.owner = 0;
     next.memory = memory;
@@ -9580,13 +9588,20 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
 }
 #endif
 
-/* Carries a world that was created into a block of its own with other capacities. */
-static icf_result icfi_world_grow(icf_world* w, const icf_world_def* def)
+/* Carries a world that was created into a block of its own with other capacities, and room for its trees. */
+static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
 #ifndef ICF_NO_MALLOC
-    size_t bytes = icf_world_bytes(def);
+    icf_world_def d = *wanted, *def = &d;
     icf_result result;
+    icfi_header caps;
+    icfi_sim s;
     void* memory;
+    size_t bytes;
+    icfi_sim_open(w, &s);
+    icfi_header_make(&caps, def);
+    if (icfi_largest_tree(&s) > icfi_tree_most(&caps)) def->tree = (int32_t)icfi_largest_tree(&s);
+    bytes = icf_world_bytes(def);
     if (!bytes) return ICF_RESULT_OVERFLOW;
     memory = ICF_MALLOC(bytes);
     if (!memory) return ICF_RESULT_NO_MEMORY;
@@ -9599,7 +9614,7 @@ static icf_result icfi_world_grow(icf_world* w, const icf_world_def* def)
     return result;
 #else
     (void)w;
-    (void)def;
+    (void)wanted;
     return ICF_RESULT_TOO_SMALL;
 #endif
 }
@@ -9626,7 +9641,6 @@ static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
     }
     if (needed <= *capacity) return ICF_RESULT_OK;
     if (!w->owner) return icfi_world_full(w, name[what], (size_t)needed);
-    if (what == ICFI_ROOM_JOINTS && def.tree && def.tree < needed) def.tree = 0;
     *capacity = needed < 0x1fffffff ? 2 * needed : needed;
     return icfi_world_grow(w, &def);
 }
@@ -9969,7 +9983,32 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
            icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
 }
 
-static icf_result icfi_sort_trees(icfi_sim* s);
+static int32_t icfi_free_dofs(uint32_t locks);
+
+/* Velocities of the largest tree of a saved world; counts in scratch, a number for each body */
+static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
+{
+    int32_t i, k, largest = 0;
+    for (i = 0; i < s->h.body_end; i++) count[i] = 0;
+    for (i = 0; i < s->h.body_end; i++) {
+        icfi_body b, up;
+        icfi_joint j;
+        int32_t n;
+        icfi_saved_body(s, i, &b);
+        if (!(b.flags & ICFI_ALIVE) || !icfi_is_dynamic(&b)) continue;
+        n = icfi_free_dofs(icfi_locks_of(&b));
+        for (k = i; b.joint >= 0; b = up, k = j.parent) {
+            icfi_saved_joint(s, b.joint, &j);
+            if (k == i) n = icfi_joint_dofs(j.kind);
+            if (j.parent < 0) break;
+            icfi_saved_body(s, j.parent, &up);
+            if (!icfi_is_dynamic(&up)) break;
+        }
+        count[k] += n;
+        if (largest < count[k]) largest = count[k];
+    }
+    return (size_t)largest;
+}
 
 ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count)
 {
@@ -9982,6 +10021,11 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
         return icfi_world_refuse(world, ICF_RESULT_BAD_DEF, 0, "not a saved world, or damaged");
     }
     caps = *icfi_header_of(world);
+    icfi_sim_open(world, &s);
+    if (!world->owner && h->body_end <= caps.bodies &&
+        icfi_saved_tree(&saved, s.size) > icfi_tree_most(&caps)) {
+        return icfi_world_full(world, "tree", icfi_saved_tree(&saved, s.size));
+    }
     if (h->body_end > caps.bodies || h->joint_end > caps.joints ||
         h->constraint_end > caps.constraints || h->memories > caps.contacts) {
         icf_world_def def;
@@ -9993,8 +10037,7 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
         def.contacts = caps.contacts > h->contacts ? caps.contacts : h->contacts;
         if (h->tree > def.tree) def.tree = h->tree;
         if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
-        icfi_sim_open(world, &s);
-        s.session->touches = 0;
+        if (def.contacts < s.session->touches) def.contacts = s.session->touches;
         result = icfi_world_grow(world, &def);
         if (result != ICF_RESULT_OK) return result;
         caps = *icfi_header_of(world);
@@ -10107,6 +10150,26 @@ static ICFI_NOINLINE icf_result icfi_sort_trees(icfi_sim* s)
 static void icfi_sorted(icfi_sim* s)
 {
     if (!s->session->sorted) (void)icfi_sort_trees(s);
+}
+
+static size_t icfi_largest_tree(icfi_sim* s)
+{
+    icfi_sorted(s);
+    return s->session->largest;
+}
+
+/* Room for the largest tree, which changes of bodies and a load can have made larger than it was */
+static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
+{
+    icf_world_def def = icf_default_world_def();
+    icfi_sim s;
+    icfi_sim_open(w, &s);
+    if (icfi_largest_tree(&s) <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
+    if (!w->owner || s.session->largest > 46000) {
+        return icfi_world_full(w, "tree", s.session->largest);
+    }
+    (void)icf_world_get_def(w, &def);
+    return icfi_world_grow(w, &def);
 }
 
 /* ---- joints: where the child is, and how it moves ---- */
@@ -11677,6 +11740,8 @@ static icf_result icfi_step(icf_world* w, icf_real dt, int commit)
     if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
     if (!(dt > 0)) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "dt");
+    result = icfi_tree_room(w);
+    if (result != ICF_RESULT_OK) return result;
     w->reason = NULL;
     /* a world that can grows by what the solver missed, and tries again; each time by at least half */
     for (trial = 0;; trial++) {
@@ -12130,6 +12195,7 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
                                           icf_vec3 point)
 {
     icfi_body* b = icfi_named_body(world, body);
+    icf_result result;
     icf_vec3 turn;
     uint32_t locks;
     icfi_sim s;
@@ -12139,6 +12205,9 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "impulse");
     }
     if (!icfi_is_dynamic(b)) return ICF_RESULT_OK;
+    result = icfi_tree_room(world);
+    if (result != ICF_RESULT_OK) return result;
+    b = icfi_find_body(world, body); /* which growing moves */
     icfi_sim_open(world, &s);
     s.world = world;
     icfi_sorted(&s);
@@ -12376,6 +12445,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sim s;
     icfi_joint* j;
     icf_result result;
+    size_t dofs;
     int32_t slot, body[2];
     uint32_t generation = 0;
     if (!icfi_world_is(world) || !def || !joint) return ICF_RESULT_BAD_ARGUMENT;
@@ -12384,6 +12454,19 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sim_open(world, &s);
     result = icfi_joint_bodies(world, def, &s, body);
     if (result != ICF_RESULT_OK) return result;
+    /* the tree that it makes: that of the parent, and of the child, whose root is not free any more */
+    icfi_sorted(&s);
+    dofs = (size_t)(icfi_joint_dofs(def->kind) + icfi_tree_of(&s, body[1])->dofs - 6);
+    if (icfi_tree_of(&s, body[0])) dofs += (size_t)icfi_tree_of(&s, body[0])->dofs;
+    if (dofs > icfi_tree_most(s.header)) {
+        icf_world_def d;
+        (void)icf_world_get_def(world, &d);
+        if (!world->owner || dofs > 46000) return icfi_world_full(world, "tree", dofs);
+        d.tree = (int32_t)(dofs < 23000 ? 2 * dofs : dofs);
+        result = icfi_world_grow(world, &d);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+    }
     slot = s.header->joint_free;
     if (slot < 0) {
         result = icfi_make_room(world, ICFI_ROOM_JOINTS, s.header->joint_end + 1);
@@ -12408,20 +12491,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     j->frame[1].q = icf_quat_normalize(j->frame[1].q);
     icfi_joint_fill(j, def);
     s.body[body[1]].joint = slot;
-    if (icfi_sort_trees(&s) != ICF_RESULT_OK) {
-        icf_world_def d;
-        int32_t largest = (int32_t)s.session->largest;
-        (void)icf_world_get_def(world, &d);
-        d.tree = largest < 23000 ? 2 * largest : largest;
-        result = world->owner && largest <= 46000 ? icfi_world_grow(world, &d)
-                                                  : icfi_world_full(world, "tree", (size_t)largest);
-        if (result != ICF_RESULT_OK) {
-            icfi_joint_remove(&s, slot);
-            return result;
-        }
-        icfi_sim_open(world, &s);
-        (void)icfi_sort_trees(&s);
-    }
+    (void)icfi_sort_trees(&s);
     s.session->solved = 0;
     icfi_refresh_tree(&s, icfi_tree_of(&s, body[1]));
     joint->index = (uint32_t)slot;
