@@ -9394,7 +9394,9 @@ static size_t icfi_tree_most(const icfi_header* h)
 {
     size_t all = 6 + 3 * (size_t)h->joints;
     if (h->tree) return (size_t)h->tree < 6 ? 6 : (size_t)h->tree;
-    return all < 64 ? all : 6 + (size_t)h->joints > 46000 ? (size_t)46000 : 6 + (size_t)h->joints;
+    /* never less for more joints */
+    if (all < 64) return all;
+    return h->joints < 57 ? 63 : h->joints > 45994 ? (size_t)46000 : 6 + (size_t)h->joints;
 }
 
 /* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
@@ -9436,7 +9438,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 3 * j;
-    size_t rows = 9 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
     ICFI_TAKE(joint, icfi_joint, j);
@@ -9614,10 +9616,13 @@ static icf_result icfi_capacities_check(icf_world* w, const icfi_header* h, int3
     return ICF_RESULT_OK;
 }
 
+static size_t icfi_largest_tree(icfi_sim* s);
+
 ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def)
 {
     icf_world next;
+    icfi_header caps;
     icfi_sim from, to;
     icf_result result = icfi_block_check(def, memory, bytes);
     if (!icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
@@ -9628,6 +9633,9 @@ ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
     icfi_sim_open(world, &from);
     result = icfi_capacities_check(world, from.header, from.session->touches, def);
     if (result != ICF_RESULT_OK) return result;
+    icfi_header_make(&caps, def);
+    if (icfi_largest_tree(&from) > icfi_tree_most(&caps))
+        return icfi_world_full(world, "tree", icfi_largest_tree(&from));
     next = *world;
     next.owner = 0;
     next.memory = memory;
@@ -9734,13 +9742,20 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
 }
 #endif
 
-/* Carries a world that was created into a block of its own with other capacities. */
-static icf_result icfi_world_grow(icf_world* w, const icf_world_def* def)
+/* Carries a world that was created into a block of its own with other capacities, and room for its trees. */
+static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
 #ifndef ICF_NO_MALLOC
-    size_t bytes = icf_world_bytes(def);
+    icf_world_def d = *wanted, *def = &d;
     icf_result result;
+    icfi_header caps;
+    icfi_sim s;
     void* memory;
+    size_t bytes;
+    icfi_sim_open(w, &s);
+    icfi_header_make(&caps, def);
+    if (icfi_largest_tree(&s) > icfi_tree_most(&caps)) def->tree = (int32_t)icfi_largest_tree(&s);
+    bytes = icf_world_bytes(def);
     if (!bytes) return ICF_RESULT_OVERFLOW;
     memory = ICF_MALLOC(bytes);
     if (!memory) return ICF_RESULT_NO_MEMORY;
@@ -9753,7 +9768,7 @@ static icf_result icfi_world_grow(icf_world* w, const icf_world_def* def)
     return result;
 #else
     (void)w;
-    (void)def;
+    (void)wanted;
     return ICF_RESULT_TOO_SMALL;
 #endif
 }
@@ -9780,7 +9795,6 @@ static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
     }
     if (needed <= *capacity) return ICF_RESULT_OK;
     if (!w->owner) return icfi_world_full(w, name[what], (size_t)needed);
-    if (what == ICFI_ROOM_JOINTS && def.tree && def.tree < needed) def.tree = 0;
     *capacity = needed < 0x1fffffff ? 2 * needed : needed;
     return icfi_world_grow(w, &def);
 }
@@ -9849,6 +9863,16 @@ static uint64_t icfi_state_hash(const icfi_header* header, const void* body, con
                              ICFI_REALS_BEFORE(icfi_memory, id), 1);
 }
 
+/* Of saved bytes: the capacities too */
+static uint64_t icfi_checksum(const icfi_header* h, const void* body, const void* joint,
+                              const void* constraint, const void* memory)
+{
+    const int32_t capacity[5] = {h->bodies, h->joints, h->constraints, h->contacts, h->tree};
+    uint64_t hash = icfi_state_hash(h, body, joint, constraint, memory);
+    hash = icfi_hash_words(hash, capacity, 5, sizeof *capacity);
+    return icfi_hash_words(hash, &h->solver, 1, sizeof h->solver);
+}
+
 ICF_API uint64_t icf_world_hash(const icf_world* world)
 {
     icfi_sim s;
@@ -9881,7 +9905,7 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     if (capacity < icf_world_save_bytes(world)) return ICF_RESULT_TOO_SMALL;
     icfi_sim_open(world, &s);
     h = *s.header;
-    h.checksum = icfi_state_hash(&h, s.body, s.joint, s.constraint, s.memory);
+    h.checksum = icfi_checksum(&h, s.body, s.joint, s.constraint, s.memory);
     ICFI_MEMCPY(to, &h, sizeof h);
     to += sizeof h;
     icfi_copy_bytes(to, s.body, (size_t)h.body_end * sizeof(icfi_body));
@@ -10105,7 +10129,7 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     s->joint = s->body + (size_t)h->body_end * sizeof(icfi_body);
     s->constraint = s->joint + (size_t)h->joint_end * sizeof(icfi_joint);
     s->memory = s->constraint + (size_t)h->constraint_end * sizeof(icfi_constraint);
-    checksum = icfi_state_hash(h, s->body, s->joint, s->constraint, s->memory);
+    checksum = icfi_checksum(h, s->body, s->joint, s->constraint, s->memory);
     if (checksum != h->checksum) return 0;
     return icfi_saved_list_is_good(s, h->body_free, h->body_end, 0) &&
            icfi_saved_list_is_good(s, h->joint_free, h->joint_end, 1) &&
@@ -10113,7 +10137,32 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
            icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
 }
 
-static icf_result icfi_sort_trees(icfi_sim* s);
+static int32_t icfi_free_dofs(uint32_t locks);
+
+/* Velocities of the largest tree of a saved world; counts in scratch, a number for each body */
+static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
+{
+    int32_t i, k, largest = 0;
+    for (i = 0; i < s->h.body_end; i++) count[i] = 0;
+    for (i = 0; i < s->h.body_end; i++) {
+        icfi_body b, up;
+        icfi_joint j;
+        int32_t n;
+        icfi_saved_body(s, i, &b);
+        if (!(b.flags & ICFI_ALIVE) || !icfi_is_dynamic(&b)) continue;
+        n = icfi_free_dofs(icfi_locks_of(&b));
+        for (k = i; b.joint >= 0; b = up, k = j.parent) {
+            icfi_saved_joint(s, b.joint, &j);
+            if (k == i) n = icfi_joint_dofs(j.kind);
+            if (j.parent < 0) break;
+            icfi_saved_body(s, j.parent, &up);
+            if (!icfi_is_dynamic(&up)) break;
+        }
+        count[k] += n;
+        if (largest < count[k]) largest = count[k];
+    }
+    return (size_t)largest;
+}
 
 ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count)
 {
@@ -10126,6 +10175,11 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
         return icfi_world_refuse(world, ICF_RESULT_BAD_DEF, 0, "not a saved world, or damaged");
     }
     caps = *icfi_header_of(world);
+    icfi_sim_open(world, &s);
+    if (!world->owner && h->body_end <= caps.bodies &&
+        icfi_saved_tree(&saved, s.size) > icfi_tree_most(&caps)) {
+        return icfi_world_full(world, "tree", icfi_saved_tree(&saved, s.size));
+    }
     if (h->body_end > caps.bodies || h->joint_end > caps.joints ||
         h->constraint_end > caps.constraints || h->memories > caps.contacts) {
         icf_world_def def;
@@ -10137,8 +10191,7 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
         def.contacts = caps.contacts > h->contacts ? caps.contacts : h->contacts;
         if (h->tree > def.tree) def.tree = h->tree;
         if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
-        icfi_sim_open(world, &s);
-        s.session->touches = 0;
+        if (def.contacts < s.session->touches) def.contacts = s.session->touches;
         result = icfi_world_grow(world, &def);
         if (result != ICF_RESULT_OK) return result;
         caps = *icfi_header_of(world);
@@ -10251,6 +10304,26 @@ static ICFI_NOINLINE icf_result icfi_sort_trees(icfi_sim* s)
 static void icfi_sorted(icfi_sim* s)
 {
     if (!s->session->sorted) (void)icfi_sort_trees(s);
+}
+
+static size_t icfi_largest_tree(icfi_sim* s)
+{
+    icfi_sorted(s);
+    return s->session->largest;
+}
+
+/* Room for the largest tree, which changes of bodies and a load can have made larger than it was */
+static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
+{
+    icf_world_def def = icf_default_world_def();
+    icfi_sim s;
+    icfi_sim_open(w, &s);
+    if (icfi_largest_tree(&s) <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
+    if (!w->owner || s.session->largest > 46000) {
+        return icfi_world_full(w, "tree", s.session->largest);
+    }
+    (void)icf_world_get_def(w, &def);
+    return icfi_world_grow(w, &def);
 }
 
 /* ---- joints: where the child is, and how it moves ---- */
@@ -10427,6 +10500,15 @@ static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* mot
         return icfi_spatial_make(zero, zero);
     m = motion + body;
     return icfi_spatial_make(m->w, icfi_sum(m->v, icfi_cross(m->w, icfi_difference(o, m->x))));
+}
+
+/* Its rate: v x w, of a body that turns while its centre of mass moves straight on */
+static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* motion, int32_t body)
+{
+    icf_vec3 zero = icf_vec3_make(0, 0, 0);
+    if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
+        return icfi_spatial_make(zero, zero);
+    return icfi_spatial_make(zero, icfi_cross(motion[body].v, motion[body].w));
 }
 
 /* Spatial velocities of the bodies of a tree, for velocities v of it and the columns found last */
@@ -10639,7 +10721,7 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             x = s->rate[p->parent];
         } else {
             base = icfi_carrier_speed(s, motion, tree->carrier, o);
-            ICFI_MEMSET(&x, 0, sizeof x);
+            x = icfi_carrier_rate(s, motion, tree->carrier);
         }
         if (p->joint < 0) {
             /* its velocity is that of a point that moves: the rate of a spatial velocity is less by
@@ -10867,13 +10949,21 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
 
 /* ---- a free body alone ---- */
 
+static int icfi_is_definite(const icf_real i[6])
+{
+    icf_real f = i[0] * i[1] - i[3] * i[3];
+    icf_real det = i[0] * (i[1] * i[2] - i[5] * i[5]) + i[3] * (i[4] * i[5] - i[3] * i[2]) +
+                   i[4] * (i[3] * i[5] - i[4] * i[1]);
+    return i[0] > 0 && f > 0 && det > 0;
+}
+
 /* The inverse of a symmetric matrix, by its adjugate; 0 if it is not positive definite */
 static int icfi_symmetric_inverse(const icf_real i[6], icf_real out[6])
 {
     icf_real a = i[1] * i[2] - i[5] * i[5], b = i[4] * i[5] - i[3] * i[2];
     icf_real c = i[3] * i[5] - i[4] * i[1], f = i[0] * i[1] - i[3] * i[3];
     icf_real det = i[0] * a + i[3] * b + i[4] * c;
-    if (!(i[0] > 0 && f > 0 && det > 0)) return 0;
+    if (!icfi_is_definite(i)) return 0;
     det = 1 / det;
     out[0] = det * a;
     out[1] = det * (i[0] * i[2] - i[4] * i[4]);
@@ -10921,7 +11011,10 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     l = icfi_add_scaled(l, h / b->mass, b->force);
     l = icfi_add_scaled(l, late, m->v);
     if (b->linear_damping > 0) l = icfi_scaled(1 / early, l);
-    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0 || !(b->inertia[0] > 0)) {
+    if (!icfi_is_definite(b->inertia)) {
+        return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the inertia of a body");
+    }
+    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0) {
         icf_vec3 turn;
         if (!icfi_turn_by(b, m, b->torque, &turn)) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
@@ -11580,7 +11673,10 @@ static void icfi_take_results(icfi_sim* s)
             s->joint_work[9 * o->joint + 3 * o->what + o->number] += r.impulse;
             if (o->what == 2) session->dissipated -= r.impulse * r.velocity;
         } else {
+            const icf_row* row = s->row + i;
             s->constraint_work[6 * o->constraint + o->number] += r.impulse;
+            if (row->kind == ICF_ROW_MOTOR)
+                session->dissipated += s->h * row->damping * r.velocity * r.velocity;
         }
     }
 }
@@ -11850,6 +11946,8 @@ static icf_result icfi_step(icf_world* w, icf_real dt, int commit)
     if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
     if (!(dt > 0)) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "dt");
+    result = icfi_tree_room(w);
+    if (result != ICF_RESULT_OK) return result;
     w->reason = NULL;
     /* a world that can grows by what the solver missed, and tries again; each time by at least half */
     for (trial = 0;; trial++) {
@@ -12304,6 +12402,7 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
                                           icf_vec3 point)
 {
     icfi_body* b = icfi_named_body(world, body);
+    icf_result result;
     icf_vec3 turn;
     uint32_t locks;
     icfi_sim s;
@@ -12313,6 +12412,9 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "impulse");
     }
     if (!icfi_is_dynamic(b)) return ICF_RESULT_OK;
+    result = icfi_tree_room(world);
+    if (result != ICF_RESULT_OK) return result;
+    b = icfi_find_body(world, body); /* which growing moves */
     icfi_sim_open(world, &s);
     s.world = world;
     icfi_sorted(&s);
@@ -12561,6 +12663,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sim s;
     icfi_joint* j;
     icf_result result;
+    size_t dofs;
     int32_t slot, body[2];
     uint32_t generation = 0;
     if (!icfi_world_is(world) || !def || !joint) return ICF_RESULT_BAD_ARGUMENT;
@@ -12569,6 +12672,19 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sim_open(world, &s);
     result = icfi_joint_bodies(world, def, &s, body);
     if (result != ICF_RESULT_OK) return result;
+    /* the tree that it makes: that of the parent, and of the child, whose root is not free any more */
+    icfi_sorted(&s);
+    dofs = (size_t)(icfi_joint_dofs(def->kind) + icfi_tree_of(&s, body[1])->dofs - 6);
+    if (icfi_tree_of(&s, body[0])) dofs += (size_t)icfi_tree_of(&s, body[0])->dofs;
+    if (dofs > icfi_tree_most(s.header)) {
+        icf_world_def d;
+        (void)icf_world_get_def(world, &d);
+        if (!world->owner || dofs > 46000) return icfi_world_full(world, "tree", dofs);
+        d.tree = (int32_t)(dofs < 23000 ? 2 * dofs : dofs);
+        result = icfi_world_grow(world, &d);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+    }
     slot = s.header->joint_free;
     if (slot < 0) {
         result = icfi_make_room(world, ICFI_ROOM_JOINTS, s.header->joint_end + 1);
@@ -12593,20 +12709,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     j->frame[1].q = icf_quat_normalize(j->frame[1].q);
     icfi_joint_fill(j, def);
     s.body[body[1]].joint = slot;
-    if (icfi_sort_trees(&s) != ICF_RESULT_OK) {
-        icf_world_def d;
-        int32_t largest = (int32_t)s.session->largest;
-        (void)icf_world_get_def(world, &d);
-        d.tree = largest < 23000 ? 2 * largest : largest;
-        result = world->owner && largest <= 46000 ? icfi_world_grow(world, &d)
-                                                  : icfi_world_full(world, "tree", (size_t)largest);
-        if (result != ICF_RESULT_OK) {
-            icfi_joint_remove(&s, slot);
-            return result;
-        }
-        icfi_sim_open(world, &s);
-        (void)icfi_sort_trees(&s);
-    }
+    (void)icfi_sort_trees(&s);
     s.session->solved = 0;
     icfi_refresh_tree(&s, icfi_tree_of(&s, body[1]));
     joint->index = (uint32_t)slot;
