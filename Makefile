@@ -108,7 +108,7 @@ build/%_float: examples/%.c $(HEADERS)
 	$(CC) $(CFLAGS) -I. -DICF_FLOAT -o $@ $< $(LDLIBS)
 
 # A benchmark is linked with its peers where their libraries are installed. bench/NAME.mk, if there is one,
-# sets BENCH_MORE_NAME, other C files of it, and BENCH_FLAGS_NAME.
+# sets BENCH_MORE_NAME, other C files of it, BENCH_FLAGS_NAME, and what its peers need.
 -include $(wildcard bench/*.mk)
 .SECONDEXPANSION:
 
@@ -116,8 +116,8 @@ build/%: bench/%.c $$(BENCH_MORE_$$*) $$(wildcard bench/peers/$$*_peers.cc) $(HE
 	@mkdir -p build
 	@peers=; \
 	if [ -f bench/peers/$*_peers.cc ]; then \
-	    if CXX="$(CXX)" sh tests/have_peers.sh bench/peers/$*_peers.cc $(PEERS_FLAGS) $(PEERS_LIBS_$*); then \
-	        (set -x; $(CXX) $(PEERS_FLAGS) -c -o build/$*_peers.o bench/peers/$*_peers.cc) || exit 1; \
+	    if CXX="$(CXX)" sh tests/have_peers.sh bench/peers/$*_peers.cc $(PEERS_FLAGS) $(PEERS_FLAGS_$*) $(PEERS_LIBS_$*); then \
+	        (set -x; $(CXX) $(PEERS_FLAGS) $(PEERS_FLAGS_$*) -c -o build/$*_peers.o bench/peers/$*_peers.cc) || exit 1; \
 	        peers="-DICF_BENCH_PEERS build/$*_peers.o $(PEERS_LIBS_$*) -lstdc++"; \
 	    else \
 	        echo "$*: built without its peers; they need: apt-get install $(PEERS_PACKAGES_$*)"; \
