@@ -9181,7 +9181,7 @@ typedef struct icfi_sim {
     icf_real *position, *half_position, *velocity; /* of each joint: 4, 4, 3 */
     icfi_spatial* column;                          /* of each velocity of a tree: what it moves */
     uint8_t* by_parent;                            /* 1: the column moves with the parent */
-    icfi_spatial *speed, *rate, *push;             /* of each place */
+    icfi_spatial *speed, *rate, *push, *outer;     /* of each place */
     icfi_inertia* inertia;
     icf_real *v0, *v_free, *v, *change;
     icf_real *mass, *factor;
@@ -9437,7 +9437,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
                               icfi_sim* s)
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
-    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 3 * j;
+    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
     size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
@@ -9461,6 +9461,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(speed, icfi_spatial, j ? b : 0);
     ICFI_TAKE(rate, icfi_spatial, j ? b : 0);
     ICFI_TAKE(push, icfi_spatial, j ? b : 0);
+    ICFI_TAKE(outer, icfi_spatial, j ? b : 0);
     ICFI_TAKE(inertia, icfi_inertia, j ? b : 0);
     ICFI_TAKE(v0, icf_real, dofs);
     ICFI_TAKE(v_free, icf_real, dofs);
@@ -10703,10 +10704,10 @@ static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icf
 
 /* Newton and Euler's recursion: out = the efforts that give a tree the accelerations `a` (NULL: none) in a
    configuration, less those of gravity, applied forces and drag, for the columns and speeds found
-   last. */
+   last. Not fresh: these three as they were found last, and only what is quadratic in velocities is new. */
 static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree,
                                   const icfi_motion* motion, const icf_real* v, const icf_real* a,
-                                  icf_real* out)
+                                  icf_real* out, int fresh)
 {
     icf_vec3 o = tree->origin;
     int32_t k, i;
@@ -10741,8 +10742,10 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
         icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
         inertia = icfi_spatial_inertia(b->mass, turned, icfi_difference(motion[p->body].x, o));
         f = icfi_moving_force(&inertia, s->speed[k], x);
-        s->push[k] = icfi_spatial_add_scaled(
-            f, -1, icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o));
+        if (fresh) {
+            s->outer[k] = icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o);
+        }
+        s->push[k] = icfi_spatial_add_scaled(f, -1, s->outer[k]);
     }
     for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
         const icfi_world_place* p = s->place + k;
@@ -10886,6 +10889,31 @@ static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, cons
     }
 }
 
+/* Symplectic Euler's free velocities of a tree again, with the forces that are quadratic in velocities,
+   gyroscopic and centrifugal, at the mean of the old and new ones: they do no work then, where at the old ones
+   they feed what turns fast. Two rounds are enough; what is slow needs none. */
+static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
+{
+    const icf_real *v0 = s->v0 + tree->dof, *effort = s->problem_v_free + tree->dof;
+    icf_real *v = s->v_free + tree->dof, *r = s->v + tree->dof, *f = s->problem_v + tree->dof;
+    icf_real* mean = s->change + tree->dof;
+    int32_t n = tree->dofs, round, i;
+    for (round = 0; round < 2; round++) {
+        icf_real change = 0, size = 0;
+        for (i = 0; i < n; i++) mean[i] = (v0[i] + v[i]) / 2;
+        icfi_find_speeds(s, tree, s->motion, mean);
+        icfi_inverse_dynamics(s, tree, s->motion, mean, NULL, f, 0);
+        for (i = 0; i < n; i++) r[i] = s->h * (effort[i] - f[i]);
+        (void)icf_dense_solve(n, s->factor, n, r, 1, n);
+        for (i = 0; i < n; i++) {
+            change = icfi_max(change, ICF_FABS(v0[i] + r[i] - v[i]));
+            size = icfi_max(size, ICF_FABS(v[i]));
+            v[i] = v0[i] + r[i];
+        }
+        if (change <= ICF_R(1e-6) * size) return;
+    }
+}
+
 /* The free velocities of a tree, and A at them: Newton's method on the balance of momentum without
    contacts, SAP (13), with A for its slope. Symplectic Euler is linear in v and takes one iteration; the
    others go on until v stands still, which they do fast while h is short beside what turns forces. */
@@ -10898,6 +10926,7 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
     icf_real *r = s->v + tree->dof, *f = s->problem_v + tree->dof,
              *d = s->problem_v_last + tree->dof;
     icf_real *mean = s->change + tree->dof, last = ICF_REAL_MAX;
+    icf_real* effort = s->problem_v_free + tree->dof;
     int32_t n = tree->dofs, iteration, i;
     for (i = 0; i < n; i++) v[i] = v0[i];
     for (iteration = 0; iteration < (euler ? 1 : 30); iteration++) {
@@ -10913,13 +10942,16 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
         for (i = 0; i < n; i++) mean[i] = theta * v[i] + (1 - theta) * v0[i];
         icfi_find_speeds(s, tree, motion, mean);
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
-        icfi_inverse_dynamics(s, tree, motion, mean, r, f);
+        icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
         icfi_add_rotors(s, tree, r, f);
         /* springs and dampers, which lean forward also in symplectic Euler */
         icfi_lean(s, tree, v, s->lean);
         for (i = 0; i < n; i++) mean[i] = s->lean * v[i] + (1 - s->lean) * v0[i];
         icfi_joint_efforts(s, tree, s->half_position, mean, r, d);
-        for (i = 0; i < n; i++) r[i] = h * (r[i] - f[i]);
+        for (i = 0; i < n; i++) {
+            effort[i] = r[i];
+            r[i] = h * (r[i] - f[i]);
+        }
         if (!euler) {
             icfi_place_tree(s, tree, s->half, s->half_position);
             motion = s->half;
@@ -10941,6 +10973,7 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
         if (change >= last && change <= ICF_R(1e4) * ICFI_EPSILON * size) break;
         last = change;
     }
+    if (euler) icfi_center_products(s, tree);
     if (!euler) { /* contacts are those of the start */
         icfi_find_columns(s, tree, s->motion, s->position);
     }
@@ -11407,25 +11440,26 @@ static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32
     return r;
 }
 
-/* Rows of one velocity of a joint: motor, limits where they can be reached, dry friction */
-static void icfi_link_joint(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
+/* Whether a joint has a motor that is a potential, and not a part of A */
+static int icfi_has_motor(const icfi_joint* j, int32_t number)
+{
+    return j->effort > 0 &&
+           (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
+}
+
+/* Rows of one velocity of a joint that act by themselves: motor and dry friction */
+static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
 {
     const icfi_joint* j = s->joint + slot;
-    const icfi_world_tree* tree = icfi_tree_of(s, j->child);
-    const icf_real* q = s->position + 4 * slot;
-    int32_t d = tree->dof + s->place[s->place_of[j->child]].dof + number, link = -1, side;
-    icf_real v0 = ICF_FABS(s->v0[d]), v = ICF_FABS(s->v_free[d]), error[3];
-    icf_real reach = 2 * s->h * (v0 > v ? v0 : v);
-    int motor = j->effort > 0 &&
-                (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
-    int limit = j->kind != ICF_JOINT_BALL &&
-                (q[number] - j->lower[number] <= reach || j->upper[number] - q[number] <= reach);
-    if (!motor && !limit && !(j->dry_friction > 0)) return;
+    int motor = icfi_has_motor(j, number);
+    int32_t link;
+    if (!motor && !(j->dry_friction > 0)) return;
     link = icfi_begin_link(s, 1, bias_at);
     icfi_add_joint_side(s, slot, number, 1);
     if (motor) {
         icf_row* r = icfi_add_row(s, ICF_ROW_MOTOR, link, 0, slot, -1, number, 0);
-        icfi_joint_error(j, j->target, q, error);
+        icf_real error[3];
+        icfi_joint_error(j, j->target, s->position + 4 * slot, error);
         r->stiffness = j->motor_stiffness;
         r->damping = j->motor_damping;
         r->error = error[number];
@@ -11433,17 +11467,35 @@ static void icfi_link_joint(icfi_sim* s, int32_t slot, int32_t number, int32_t* 
         r->feedforward = j->feedforward[number];
         r->effort = j->effort;
     }
-    for (side = 0; limit && side < 2; side++) {
-        icf_real distance = side ? j->upper[number] - q[number] : q[number] - j->lower[number];
-        if (distance <= reach) {
-            icf_row* r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, slot, -1, number, 1);
-            r->distance = distance;
-            r->sign = side ? -ICF_R(1.0) : ICF_R(1.0);
-        }
-    }
     if (j->dry_friction > 0) {
         icfi_add_row(s, ICF_ROW_DRY_FRICTION, link, 0, slot, -1, number, 2)->effort =
             j->dry_friction;
+    }
+}
+
+/* Limits of one velocity of a joint: those that it can reach in the step by itself, or all where something
+   else acts on the tree, which may send it anywhere */
+static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
+{
+    const icfi_joint* j = s->joint + slot;
+    const icfi_world_tree* tree = icfi_tree_of(s, j->child);
+    int32_t d = tree->dof + s->place[s->place_of[j->child]].dof + number, link = -1, side;
+    icf_real v0 = ICF_FABS(s->v0[d]), v = ICF_FABS(s->v_free[d]),
+             q = s->position[4 * slot + number];
+    icf_real reach = tree->clique >= 0 ? ICF_REAL_MAX / 4 : 2 * s->h * (v0 > v ? v0 : v);
+    if (j->kind == ICF_JOINT_BALL) return;
+    for (side = 0; side < 2; side++) {
+        /* one that is not there is twice as far as any */
+        icf_real distance = side ? j->upper[number] / 2 - q / 2 : q / 2 - j->lower[number] / 2;
+        icf_row* r;
+        if (distance > reach / 2) continue;
+        if (link < 0) {
+            link = icfi_begin_link(s, 1, bias_at);
+            icfi_add_joint_side(s, slot, number, 1);
+        }
+        r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, slot, -1, number, 1);
+        r->distance = side ? j->upper[number] - q : q - j->lower[number];
+        r->sign = side ? -ICF_R(1.0) : ICF_R(1.0);
     }
 }
 
@@ -11574,7 +11626,7 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     icf_problem* p = &s->problem;
     icf_options options = icf_default_options();
     icf_result result = ICF_RESULT_OK;
-    int32_t i, k, at = 0, bias = 0;
+    int32_t i, k, what, at = 0, bias = 0;
     size_t used;
     *p = icf_default_problem();
     p->dt = s->h;
@@ -11586,10 +11638,19 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     for (i = 0; i < s->header->constraint_end; i++) {
         if (s->constraint[i].flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
     }
-    for (i = 0; i < s->header->joint_end; i++) {
-        int32_t dofs = icfi_joint_dofs(s->joint[i].kind);
-        if (!(s->joint[i].flags & ICFI_ALIVE)) continue;
-        for (k = 0; k < dofs; k++) icfi_link_joint(s, i, k, &bias);
+    /* motors first: limits want to know which trees are moved by more than their own forces */
+    for (what = 0; what < 2; what++) {
+        for (i = 0; i < s->header->joint_end; i++) {
+            int32_t dofs = icfi_joint_dofs(s->joint[i].kind);
+            if (!(s->joint[i].flags & ICFI_ALIVE)) continue;
+            for (k = 0; k < dofs; k++) {
+                if (what) {
+                    icfi_link_limits(s, i, k, &bias);
+                } else {
+                    icfi_link_motor(s, i, k, &bias);
+                }
+            }
+        }
     }
     session->rows = p->rows;
     icfi_copy_bytes(s->v, s->v_free, (size_t)session->dofs * sizeof(icf_real));
