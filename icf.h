@@ -12240,11 +12240,10 @@ ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, ic
     return ICF_RESULT_OK;
 }
 
-/* Puts the bodies of a tree where the records of its root, carrier and joints say, into their records. */
-static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
+/* Motions, velocities and columns of a tree as the records of its root, carrier and joints say, in scratch */
+static void icfi_open_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t k;
-    if (tree->single) return;
     if (tree->carrier >= 0) s->motion[tree->carrier] = s->body[tree->carrier].m;
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
@@ -12258,6 +12257,14 @@ static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
     icfi_gather_velocity(s, tree, s->motion, s->velocity, s->v0 + tree->dof);
     icfi_find_speeds(s, tree, s->motion, s->v0 + tree->dof);
     icfi_set_speeds(s, tree, s->motion);
+}
+
+/* The same, into the records of the bodies */
+static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
+{
+    int32_t k;
+    if (tree->single) return;
+    icfi_open_tree(s, tree);
     for (k = tree->first; k < tree->first + tree->places; k++) {
         int32_t b = s->place[k].body;
         if (s->place[k].joint >= 0) s->body[b].m = s->motion[b];
@@ -12413,7 +12420,7 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
     icf_real *x = s->change + tree->dof, *diagonal = s->v + tree->dof;
     int32_t n = tree->dofs, k, i, at;
     icfi_spatial f;
-    icfi_refresh_tree(s, tree);
+    icfi_open_tree(s, tree);
     s->h = s->lean = s->blend = 0;
     for (i = 0; i < n; i++) x[i] = diagonal[i] = 0;
     for (k = tree->first; k < tree->first + tree->places; k++) {

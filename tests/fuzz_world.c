@@ -333,10 +333,12 @@ static void check_finite(void)
         icf_body b = icf_world_body_at(&p.w, i);
         if (!b.generation) continue;
         CHECK(icf_body_get_state(&p.w, b, &s) == ICF_RESULT_OK);
+#ifndef FUZZ_SIGNED
         if (wild < 2) {
             CHECK(s.center.x - s.center.x == 0 && s.velocity.z - s.velocity.z == 0);
             CHECK(s.pose.q.w - s.pose.q.w == 0 && s.pose.p.y - s.pose.p.y == 0);
         }
+#endif
         (void)icf_body_island(&p.w, b);
     }
     CHECK(icf_world_diagnose(&p.w, &d) == ICF_RESULT_OK);
@@ -398,7 +400,9 @@ static void save_and_load(void)
     CHECK(icf_world_init(&other, memory, room, &d) == ICF_RESULT_OK);
     result = count(icf_world_load(&other, saved, size));
     /* numbers that are no more finite can have come in by calls that add up or turn huge ones */
+#ifndef FUZZ_SIGNED
     if (wild < 2) CHECK(result == ICF_RESULT_OK || result == ICF_RESULT_TOO_SMALL);
+#endif
     if (result == ICF_RESULT_OK) {
         icf_result a, b;
         CHECK(icf_world_hash(&other) == hash);
