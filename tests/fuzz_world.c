@@ -297,9 +297,9 @@ static icf_touch touch(void)
     t.point = vector(2);
     t.id = (uint64_t)(byte() % 4);
     c->normal = icf_vec3_normalize(vector(1));
-    if (byte() < 250 && !(c->normal.x * c->normal.x + c->normal.y * c->normal.y +
-                              c->normal.z * c->normal.z >
-                          (icf_real)0.5))
+    if (byte() < 250 &&
+        !(c->normal.x * c->normal.x + c->normal.y * c->normal.y + c->normal.z * c->normal.z >
+          (icf_real)0.5))
         c->normal = icf_vec3_make(0, 0, 1);
     c->distance = number(0.01);
     c->stiffness = positive(1e5);
@@ -442,9 +442,9 @@ static void load_damaged(void)
             const uint8_t* at = copy + sizeof h;
             const uint8_t* joint = at + (size_t)h.body_end * sizeof(icfi_body);
             const uint8_t* constraint = joint + (size_t)h.joint_end * sizeof(icfi_joint);
-            h.checksum = icfi_checksum(&h, at, joint, constraint,
-                                       constraint +
-                                           (size_t)h.constraint_end * sizeof(icfi_constraint));
+            h.checksum =
+                icfi_checksum(&h, at, joint, constraint,
+                              constraint + (size_t)h.constraint_end * sizeof(icfi_constraint));
             memcpy(copy, &h, sizeof h);
         }
     }

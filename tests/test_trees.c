@@ -193,8 +193,9 @@ static void tree_get_velocity(const tree* t, double* v)
     for (i = 0; i < t->bodies; i++) {
         if (!i && !t->base) {
             icf_body_state s = state_of(&t->w, t->body[0]);
-            const icf_real six[6] = {s.velocity.x,         s.velocity.y,         s.velocity.z,
-                                     s.angular_velocity.x, s.angular_velocity.y, s.angular_velocity.z};
+            const icf_real six[6] = {s.velocity.x,         s.velocity.y,
+                                     s.velocity.z,         s.angular_velocity.x,
+                                     s.angular_velocity.y, s.angular_velocity.z};
             for (k = 0; k < 6; k++) v[n++] = (double)six[k];
         } else {
             icf_joint_state s = joint_state_of(&t->w, t->joint[i]);
@@ -252,8 +253,8 @@ static void tree_shift(tree* t, const double* v, double time)
             icf_joint_state s = joint_state_of(&t->w, t->joint[i]);
             if (t->kind[i] == ICF_JOINT_BALL) {
                 d3 w = d3_make(v[n], v[n + 1], v[n + 2]);
-                dq q = dq_of(icf_quat_make(s.position[0], s.position[1], s.position[2],
-                                           s.position[3]));
+                dq q = dq_of(
+                    icf_quat_make(s.position[0], s.position[1], s.position[2], s.position[3]));
                 icf_quat r;
                 if (d3_length(w) > 0) q = dq_mul(q, dq_about(w, time * d3_length(w)));
                 r = dq_real(q);
@@ -400,7 +401,8 @@ static void tree_accelerations(tree* t, d3 gravity, const d3* force, const d3* t
             a[i] += d3_dot(jv[b][i], f) + d3_dot(jw[b][i], m3);
             for (k = 0; k < n; k++) {
                 d3 iw = d3_of(icf_mat3_apply(turned, d3_real(jw[b][k])));
-                mass[i * n + k] += (double)d.mass * d3_dot(jv[b][i], jv[b][k]) + d3_dot(jw[b][i], iw);
+                mass[i * n + k] +=
+                    (double)d.mass * d3_dot(jv[b][i], jv[b][k]) + d3_dot(jw[b][i], iw);
             }
         }
     }
@@ -581,8 +583,7 @@ static void furuta_rate(const double* x, double* rate)
 static icf_quat z_along(d3 to)
 {
     d3 z = d3_make(0, 0, 1), axis = d3_cross(z, to);
-    if (d3_length(axis) < 1e-12)
-        return dq_real(dq_about(d3_make(1, 0, 0), to.z > 0 ? 0 : PI));
+    if (d3_length(axis) < 1e-12) return dq_real(dq_about(d3_make(1, 0, 0), to.z > 0 ? 0 : PI));
     return icf_quat_normalize(dq_real(dq_about(axis, acos(to.z / d3_length(to)))));
 }
 
@@ -721,7 +722,8 @@ static void test_top(void)
             s = state_of(&w, b);
             axis = dq_rotate(dq_of(s.pose.q), d3_make(0, 0, 1));
             off = d3_off(axis, d3_make(-sin(tilt) * sin(angle), sin(tilt) * cos(angle), cos(tilt)));
-            if (getenv("ICF_SHOW")) printf("  method %d, %d steps: off by %.3g\n", method, steps, off);
+            if (getenv("ICF_SHOW"))
+                printf("  method %d, %d steps: off by %.3g\n", method, steps, off);
             CHECK_BELOW(off, (method ? 2e-3 : 0.08) + 1e4 * EPS);
             if (level && off > 1e5 * EPS) CHECK_BELOW(off, last * (method ? 0.3 : 0.6));
             last = off;
@@ -920,8 +922,8 @@ static void test_ball_spring(void)
         w = one_joint(&d, 0, method, &j);
         e0 = energy_of(&w);
         /* 2 k sin(angle / 2): its potential is 4 k (1 - cos(angle / 2)) */
-        CHECK_NEAR(e0, 4 * (double)d.stiffness * (1 - cos(dq_off(dq_of(q), dq_of(r)) / 2)), 1e3 * EPS,
-                   1e3 * EPS);
+        CHECK_NEAR(e0, 4 * (double)d.stiffness * (1 - cos(dq_off(dq_of(q), dq_of(r)) / 2)),
+                   1e3 * EPS, 1e3 * EPS);
         for (n = 0; n < 2000; n++) {
             OK(icf_world_step(&w, R(0.005)));
             e1 = energy_of(&w);
@@ -973,8 +975,8 @@ static void test_limits(void)
                     OK(icf_joint_apply_effort(&w, j, &f));
                     OK(icf_world_step(&w, R(0.005)));
                     s = joint_state_of(&w, j);
-                    past = larger(past, side ? (double)s.position[0] - end
-                                             : end - (double)s.position[0]);
+                    past = larger(past,
+                                  side ? (double)s.position[0] - end : end - (double)s.position[0]);
                 }
                 if (getenv("ICF_SHOW"))
                     printf("  method %d, kind %d, side %d: past its limit by %.3g; holds at %.9g\n",
@@ -1258,7 +1260,8 @@ static void test_long_chain(void)
                               0.05, kind ? 0 : 0.03, NULL);
         double start = energy_of(&w);
         int i;
-        if (kind) OK(icf_body_apply_impulse(&w, last, vec(0.02, 0.03, 0), state_of(&w, last).center));
+        if (kind)
+            OK(icf_body_apply_impulse(&w, last, vec(0.02, 0.03, 0), state_of(&w, last).center));
         start = energy_of(&w);
         for (i = 0; i < 300; i++) {
             OK(icf_world_step(&w, R(0.001)));
@@ -1305,8 +1308,8 @@ static void test_humanoid(void)
     for (n = 0; n < 500; n++) {
         for (i = 0; i < 31; i++) {
             icf_body_state s = state_of(&w, part[i]);
-            icf_touch t = touch_at(&w, no_body, part[i], s.center, (double)s.center.z - 0.1,
-                                   (uint64_t)i + 1);
+            icf_touch t =
+                touch_at(&w, no_body, part[i], s.center, (double)s.center.z - 0.1, (uint64_t)i + 1);
             t.contact.stiffness = R(1e4);
             if ((double)t.contact.distance < 0.1) OK(icf_world_add_touch(&w, &t));
         }
@@ -1368,14 +1371,14 @@ static void test_four_bar(void)
             const double crank = 0.3, rod = 1, rocker = 0.8, ground = 1;
             icf_world w = world_with(-G, method);
             icf_joint j[3];
-            icf_constraint_def c = icf_default_constraint_def(kind ? ICF_CONSTRAINT_HINGE
-                                                                   : ICF_CONSTRAINT_BALL);
+            icf_constraint_def c =
+                icf_default_constraint_def(kind ? ICF_CONSTRAINT_HINGE : ICF_CONSTRAINT_BALL);
             icf_constraint close;
             icf_body part[3];
             const double length[3] = {crank, rod, rocker};
             /* with the crank along +x: the triangle of rod, rocker and what is left of the ground */
-            double base = ground - crank, inner = acos((rod * rod + base * base - rocker * rocker) /
-                                                       (2 * rod * base));
+            double base = ground - crank,
+                   inner = acos((rod * rod + base * base - rocker * rocker) / (2 * rod * base));
             double angle[3], worst = 0;
             int i;
             angle[0] = 0;
@@ -1416,7 +1419,8 @@ static void test_four_bar(void)
                 px = crank * cos(a) - ground;
                 py = crank * sin(a);
                 d = sqrt(px * px + py * py);
-                phi = atan2(py, px) - acos((rocker * rocker + d * d - rod * rod) / (2 * rocker * d));
+                phi =
+                    atan2(py, px) - acos((rocker * rocker + d * d - rod * rod) / (2 * rocker * d));
                 a = (double)joint_state_of(&w, j[2]).position[0];
                 phi -= 2 * PI * floor((phi - a + PI) / (2 * PI));
                 CHECK_NEAR(a, phi, 0, 2e-3);
@@ -1431,9 +1435,15 @@ static void test_four_bar(void)
 static void test_coupler(void)
 {
     int what;
-    for (what = 0; what < 2; what++) { /* a pair of gears; a differential: half the sum of two drives one */
+    for (what = 0; what < 2;
+         what++) { /* a pair of gears; a differential: half the sum of two drives one */
         const int n = what ? 3 : 2;
-        const double ratio[2][3] = {{1, 3, 0}, {0.5, 0.5, -1}}, inertia[3] = {0.1, 0.5, 0.2};
+        const double ratio[2][3] =
+            {
+                {1,   3,   0 },
+                {0.5, 0.5, -1}
+        },
+                     inertia[3] = {0.1, 0.5, 0.2};
         icf_world w = world_with(0, 0);
         icf_constraint_def c = icf_default_constraint_def(ICF_CONSTRAINT_COUPLER);
         icf_constraint name;
@@ -1572,8 +1582,9 @@ static void test_long_steps(void)
             if (getenv("ICF_SHOW"))
                 printf("  method %d, step %g: energy %g, at most %g%s\n", method, h, first, most,
                        refused ? ", refused" : "");
-            TEST_CHECK_(!refused && most < 30 * (first + 20), "method %d, step %g: energy %g -> %g%s",
-                        method, h, first, most, refused ? ", refused" : "");
+            TEST_CHECK_(!refused && most < 30 * (first + 20),
+                        "method %d, step %g: energy %g -> %g%s", method, h, first, most,
+                        refused ? ", refused" : "");
             icf_world_destroy(&w);
         }
     }
@@ -1606,8 +1617,14 @@ static void test_refused_joints(void)
         case 0: e.parent = a; break;
         case 1: e.parent = b; break;
         case 2: e.child = still; break;
-        case 3: e.child = locked; expected = ICF_RESULT_BAD_STATE; break;
-        case 4: e.child = b; expected = ICF_RESULT_BAD_STATE; break;
+        case 3:
+            e.child = locked;
+            expected = ICF_RESULT_BAD_STATE;
+            break;
+        case 4:
+            e.child = b;
+            expected = ICF_RESULT_BAD_STATE;
+            break;
         case 5: e.kind = 17; break;
         case 6: e.kind = -1; break;
         case 7: e.stiffness = -1; break;
@@ -1616,13 +1633,19 @@ static void test_refused_joints(void)
         case 10: e.dry_friction = -1; break;
         case 11: e.motor_stiffness = -1; break;
         case 12: e.motor_damping = -1; break;
-        case 13: e.lower[1] = 1; e.upper[1] = 0; break;
+        case 13:
+            e.lower[1] = 1;
+            e.upper[1] = 0;
+            break;
         case 14: e.position[3] = 0; break;
         case 15: e.rest[3] = 0; break;
         case 16: e.target[3] = 0; break;
         case 17: e.parent_frame.q.w = 0; break;
         case 18: e.child_frame.q.w = 0; break;
-        case 19: e.cookie = 0; expected = ICF_RESULT_BAD_DEF; break;
+        case 19:
+            e.cookie = 0;
+            expected = ICF_RESULT_BAD_DEF;
+            break;
         case 20: e.child.generation = 99; break;
         default: e.parent.generation = 99; break;
         }
@@ -1636,8 +1659,8 @@ static void test_refused_joints(void)
     CHECK_RESULT(icf_joint_create(&w, &j, NULL), ICF_RESULT_BAD_ARGUMENT);
     CHECK_RESULT(icf_joint_create(NULL, &j, &other), ICF_RESULT_BAD_ARGUMENT);
     for (i = 0; i < 14; i++) {
-        icf_constraint_def e = icf_default_constraint_def(i < 5 ? ICF_CONSTRAINT_COUPLER
-                                                                : ICF_CONSTRAINT_DISTANCE);
+        icf_constraint_def e =
+            icf_default_constraint_def(i < 5 ? ICF_CONSTRAINT_COUPLER : ICF_CONSTRAINT_DISTANCE);
         icf_result expected = ICF_RESULT_BAD_ARGUMENT, result;
         e.a = a;
         e.b = b;
@@ -1650,13 +1673,19 @@ static void test_refused_joints(void)
         case 2: e.number[0] = 1; break;
         case 3: e.number[0] = -1; break;
         case 4: e.joint[0].generation++; break;
-        case 5: e.lower = 2; e.upper = 1; break;
+        case 5:
+            e.lower = 2;
+            e.upper = 1;
+            break;
         case 6: e.lower = -1; break;
         case 7: e.stiffness = -1; break;
         case 8: e.damping = -1; break;
         case 9: e.length = -1; break;
         case 10: e.a_frame.q.w = 0; break;
-        case 11: e.cookie = 0; expected = ICF_RESULT_BAD_DEF; break;
+        case 11:
+            e.cookie = 0;
+            expected = ICF_RESULT_BAD_DEF;
+            break;
         case 12: e.a = b; break;
         default: e.kind = 6; break;
         }
@@ -1715,20 +1744,18 @@ static void test_random_worlds(void)
             if (random_below(4) == 0) d.dry_friction = R(pow(10, random_between(-2, 1)));
             for (m = 0; m < 3; m++) {
                 /* around where it is: what starts far outside of a limit is shot back */
-                if (random_below(3) == 0)
-                    d.lower[m] = d.position[m] - R(random_between(0, 0.5));
-                if (random_below(3) == 0)
-                    d.upper[m] = d.position[m] + R(random_between(0, 0.5));
+                if (random_below(3) == 0) d.lower[m] = d.position[m] - R(random_between(0, 0.5));
+                if (random_below(3) == 0) d.upper[m] = d.position[m] + R(random_between(0, 0.5));
             }
             OK(icf_joint_set_def(&w, t[0].joint[k], &d));
         }
         if (random_below(2) && icf_world_body_count(&w) > 2) {
-            icf_constraint_def c =
-                icf_default_constraint_def((icf_constraint_kind)random_below(5));
+            icf_constraint_def c = icf_default_constraint_def((icf_constraint_kind)random_below(5));
             icf_constraint name;
             c.a = icf_world_body_at(&w, 0);
             c.b = icf_world_body_at(&w, icf_world_body_count(&w) - 1);
-            OK(icf_world_frames(&w, c.a, c.b, random_vec(0.5), random_vec(1), &c.a_frame, &c.b_frame));
+            OK(icf_world_frames(&w, c.a, c.b, random_vec(0.5), random_vec(1), &c.a_frame,
+                                &c.b_frame));
             if (c.kind == ICF_CONSTRAINT_DISTANCE) c.upper = R(random_between(0.01, 0.1));
             OK(icf_constraint_create(&w, &c, &name));
         }
@@ -1795,32 +1822,32 @@ static void test_worlds(void)
 }
 
 TEST_LIST = {
-    {"positions", test_positions},
-    {"velocities", test_velocities},
-    {"accelerations", test_accelerations},
-    {"galileo", test_galileo},
-    {"closed_forms", test_closed_forms},
-    {"top", test_top},
-    {"floating", test_floating},
-    {"impulses", test_impulses},
-    {"spinning_tree", test_spinning_tree},
-    {"springs", test_springs},
-    {"ball_spring", test_ball_spring},
-    {"rotor", test_rotor},
-    {"limits", test_limits},
-    {"motors", test_motors},
-    {"dry_friction", test_dry_friction},
-    {"all_rows", test_all_rows},
-    {"hanging_chain", test_hanging_chain},
-    {"long_chain", test_long_chain},
-    {"humanoid", test_humanoid},
-    {"joint_removed", test_joint_removed},
-    {"four_bar", test_four_bar},
-    {"coupler", test_coupler},
+    {"positions",       test_positions      },
+    {"velocities",      test_velocities     },
+    {"accelerations",   test_accelerations  },
+    {"galileo",         test_galileo        },
+    {"closed_forms",    test_closed_forms   },
+    {"top",             test_top            },
+    {"floating",        test_floating       },
+    {"impulses",        test_impulses       },
+    {"spinning_tree",   test_spinning_tree  },
+    {"springs",         test_springs        },
+    {"ball_spring",     test_ball_spring    },
+    {"rotor",           test_rotor          },
+    {"limits",          test_limits         },
+    {"motors",          test_motors         },
+    {"dry_friction",    test_dry_friction   },
+    {"all_rows",        test_all_rows       },
+    {"hanging_chain",   test_hanging_chain  },
+    {"long_chain",      test_long_chain     },
+    {"humanoid",        test_humanoid       },
+    {"joint_removed",   test_joint_removed  },
+    {"four_bar",        test_four_bar       },
+    {"coupler",         test_coupler        },
     {"nothing_to_move", test_nothing_to_move},
-    {"carrier", test_carrier},
-    {"long_steps", test_long_steps},
-    {"refused_joints", test_refused_joints},
-    {"worlds", test_worlds},
-    {NULL, NULL},
+    {"carrier",         test_carrier        },
+    {"long_steps",      test_long_steps     },
+    {"refused_joints",  test_refused_joints },
+    {"worlds",          test_worlds         },
+    {NULL,              NULL                },
 };

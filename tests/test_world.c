@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static long allocations;            /* of the library */
+static long allocations;           /* of the library */
 static long allocations_left = -1; /* below 0: as many as there is memory for */
 
 static void* counted_malloc(size_t bytes)
@@ -40,8 +40,8 @@ static void test_free_fall(void)
         icf_body_def d = body_at(2, 1, 2, 5);
         icf_body b;
         icf_body_state s;
-        double t = n * h, fallen = method == ICF_METHOD_MIDPOINT ? g * t * t / 2
-                                                                : g * h * h * n * (n + 1) / 2;
+        double t = n * h,
+               fallen = method == ICF_METHOD_MIDPOINT ? g * t * t / 2 : g * h * h * n * (n + 1) / 2;
         d.velocity = vec(1, 0, v0);
         b = add_body(&w, &d);
         step_for(&w, h, n);
@@ -447,7 +447,8 @@ static void test_teleport(void)
     icf_body_def d = body_at(1, 0, 0, 0);
     icf_body b;
     icf_body_state s;
-    icf_transform t = icf_transform_make(icf_quat_make(0, 0, 2, 2), vec(5, 6, 7)); /* not of length 1 */
+    icf_transform t =
+        icf_transform_make(icf_quat_make(0, 0, 2, 2), vec(5, 6, 7)); /* not of length 1 */
     d.center = vec(1, 0, 0);
     d.velocity = vec(1, 2, 3);
     b = add_body(&w, &d);
@@ -545,8 +546,8 @@ static void test_rolling_ball(void)
     b = add_body(&w, &d);
     for (i = 0; i < 800; i++) {
         double z = (double)state_of(&w, b).pose.p.z;
-        icf_touch t = touch_at(&w, no_body, b, vec((double)state_of(&w, b).pose.p.x, 0, z - r),
-                               z - r, 1);
+        icf_touch t =
+            touch_at(&w, no_body, b, vec((double)state_of(&w, b).pose.p.x, 0, z - r), z - r, 1);
         t.contact.stiffness = R(k);
         OK(icf_world_add_touch(&w, &t));
         OK(icf_world_step(&w, R(0.001)));
@@ -571,8 +572,8 @@ static double bounce(double dissipation, double h_natural, double v, int model)
     b = add_body(&w, &d);
     for (i = 0; i < 20000; i++) {
         icf_body_state s = state_of(&w, b);
-        icf_touch t = touch_at(&w, no_body, b, vec(0, 0, (double)s.pose.p.z - r),
-                               (double)s.pose.p.z - r, 1);
+        icf_touch t =
+            touch_at(&w, no_body, b, vec(0, 0, (double)s.pose.p.z - r), (double)s.pose.p.z - r, 1);
         double before = energy_of(&w);
         t.contact.stiffness = R(k);
         t.contact.dissipation = R(dissipation);
@@ -700,8 +701,8 @@ static void test_weight(void)
             f = d3_of(r.contact.force);
             force = d3_add(force, f);
             impulse = d3_add(impulse, d3_of(r.impulse));
-            moment = d3_add(moment,
-                            d3_cross(d3_make(i & 1 ? 0.1 : -0.1, i & 2 ? 0.1 : -0.1, -0.1), f));
+            moment =
+                d3_add(moment, d3_cross(d3_make(i & 1 ? 0.1 : -0.1, i & 2 ? 0.1 : -0.1, -0.1), f));
             TEST_CHECK(r.contact.mode == ICF_MODE_STICK);
         }
         k = EPS > 1e-10;
@@ -719,7 +720,10 @@ static void test_weight(void)
 /* A tower of masses a thousand times apart comes to rest where the springs between them say */
 static void test_mass_ratio(void)
 {
-    const double mass[2][3] = {{1e-3, 1e3, 1e-3}, {1e3, 1e-3, 1e3}};
+    const double mass[2][3] = {
+        {1e-3, 1e3,  1e-3},
+        {1e3,  1e-3, 1e3 }
+    };
     int order, i, k;
     for (order = 0; order < 2; order++) {
         icf_world w = world_with(-9.81, 0);
@@ -1172,7 +1176,11 @@ static void test_names(void)
     TEST_CHECK(!icf_world_body_at(&w, -1).generation);
     TEST_CHECK(!icf_world_body_at(&w, icf_world_body_count(&w)).generation);
     { /* every call refuses what was destroyed, or never was */
-        const icf_body names[4] = {dead[0], {0, 0}, {7000, 1}, {0, 0xffffffffu}};
+        const icf_body names[4] = {
+            dead[0], {0,    0          },
+             {7000, 1          },
+             {0,    0xffffffffu}
+        };
         uint64_t hash = icf_world_hash(&w);
         for (i = 0; i < 4; i++) {
             icf_body b = names[i];
@@ -1199,8 +1207,7 @@ static void test_names(void)
             CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_BAD_ARGUMENT);
             jd.child = alive[0];
             jd.parent = b;
-            if (b.generation)
-                CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_BAD_ARGUMENT);
+            if (b.generation) CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_BAD_ARGUMENT);
             cd.a = alive[0];
             cd.b = b;
             if (b.generation)
@@ -1464,7 +1471,8 @@ static void test_materials(void)
     a.torsion = R(0.01);
     m = icf_material_combine(&a, &b);
     CHECK_NEAR(m.stiffness, 75, 8 * EPS, 0);
-    CHECK_NEAR(m.dissipation, (300.0 * 2 + 100.0 * 1) / 400, 8 * EPS, 0); /* (k2 d1 + k1 d2) / sum */
+    CHECK_NEAR(m.dissipation, (300.0 * 2 + 100.0 * 1) / 400, 8 * EPS,
+               0); /* (k2 d1 + k1 d2) / sum */
     CHECK_NEAR(m.friction, 0.3, 8 * EPS, 0);
     CHECK_NEAR(m.friction_static, 2 * 0.2 * 0.8 / (0.2 + 0.8), 8 * EPS, 0);
     CHECK_NEAR(m.torsion, 0.01, 8 * EPS, 0);
@@ -1509,8 +1517,8 @@ static void test_not_finite(void)
         CHECK_RESULT(icf_world_set_def(&w, &wd), ICF_RESULT_BAD_ARGUMENT);
         CHECK_RESULT(icf_world_step(&w, bad[m]), ICF_RESULT_NOT_FINITE);
         /* every real of a body's def */
-        for (i = 0; i < (offsetof(icf_body_def, user) - offsetof(icf_body_def, pose)) /
-                            sizeof(icf_real);
+        for (i = 0;
+             i < (offsetof(icf_body_def, user) - offsetof(icf_body_def, pose)) / sizeof(icf_real);
              i++) {
             icf_body_def e = icf_default_body_def();
             ((icf_real*)(void*)&e.pose)[i] = bad[m];
@@ -1873,7 +1881,8 @@ static void test_saved_size(void)
         (void)add_body(&w, &d);
     }
     per = (icf_world_save_bytes(&w) - empty) / 100;
-    if (getenv("ICF_SHOW")) printf("  %lu bytes, %lu a body", (unsigned long)empty, (unsigned long)per);
+    if (getenv("ICF_SHOW"))
+        printf("  %lu bytes, %lu a body", (unsigned long)empty, (unsigned long)per);
     TEST_CHECK(per <= 300);
     empty = icf_world_save_bytes(&w);
     for (i = 0; i < 100; i++) {
@@ -1929,7 +1938,8 @@ static void test_damaged(void)
         }
         copy[i] = saved[i];
     }
-    TEST_CHECK_(!accepted, "%d of %lu changed bytes are accepted", accepted, 2ul * (unsigned long)count);
+    TEST_CHECK_(!accepted, "%d of %lu changed bytes are accepted", accepted,
+                2ul * (unsigned long)count);
     memset(copy, 0, count);
     CHECK_RESULT(icf_world_load(&v, copy, count), ICF_RESULT_BAD_DEF);
     for (i = 0; i < count; i++) copy[i] = (unsigned char)random_bits();
@@ -2200,51 +2210,51 @@ static void test_tree_too_large(void)
 }
 
 TEST_LIST = {
-    {"free_fall", test_free_fall},
-    {"center_of_mass", test_center_of_mass},
-    {"momentum", test_momentum},
-    {"torque_free", test_torque_free},
-    {"rotation_order", test_rotation_order},
-    {"dzhanibekov", test_dzhanibekov},
-    {"locks", test_locks},
-    {"lock_inertia", test_lock_inertia},
-    {"damping", test_damping},
-    {"forces", test_forces},
-    {"bad_masses", test_bad_masses},
-    {"teleport", test_teleport},
-    {"incline", test_incline},
-    {"puck", test_puck},
-    {"rolling_ball", test_rolling_ball},
-    {"restitution", test_restitution},
-    {"speculative", test_speculative},
-    {"platform", test_platform},
-    {"weight", test_weight},
-    {"mass_ratio", test_mass_ratio},
-    {"events", test_events},
-    {"islands", test_islands},
-    {"island_alone", test_island_alone},
-    {"substeps", test_substeps},
+    {"free_fall",                  test_free_fall                 },
+    {"center_of_mass",             test_center_of_mass            },
+    {"momentum",                   test_momentum                  },
+    {"torque_free",                test_torque_free               },
+    {"rotation_order",             test_rotation_order            },
+    {"dzhanibekov",                test_dzhanibekov               },
+    {"locks",                      test_locks                     },
+    {"lock_inertia",               test_lock_inertia              },
+    {"damping",                    test_damping                   },
+    {"forces",                     test_forces                    },
+    {"bad_masses",                 test_bad_masses                },
+    {"teleport",                   test_teleport                  },
+    {"incline",                    test_incline                   },
+    {"puck",                       test_puck                      },
+    {"rolling_ball",               test_rolling_ball              },
+    {"restitution",                test_restitution               },
+    {"speculative",                test_speculative               },
+    {"platform",                   test_platform                  },
+    {"weight",                     test_weight                    },
+    {"mass_ratio",                 test_mass_ratio                },
+    {"events",                     test_events                    },
+    {"islands",                    test_islands                   },
+    {"island_alone",               test_island_alone              },
+    {"substeps",                   test_substeps                  },
     {"constraints_between_bodies", test_constraints_between_bodies},
-    {"constraint_forces", test_constraint_forces},
-    {"spring", test_spring},
-    {"names", test_names},
-    {"destroy_takes_along", test_destroy_takes_along},
-    {"defs", test_defs},
-    {"diagnose", test_diagnose},
-    {"dissipated", test_dissipated},
-    {"materials", test_materials},
-    {"not_finite", test_not_finite},
-    {"user_memory", test_user_memory},
-    {"world_bytes", test_world_bytes},
-    {"growth", test_growth},
-    {"no_memory", test_no_memory},
-    {"same_bits", test_same_bits},
-    {"move_refused", test_move_refused},
-    {"saved_size", test_saved_size},
-    {"damaged", test_damaged},
-    {"load_too_large", test_load_too_large},
-    {"hash", test_hash},
-    {"all_or_nothing", test_all_or_nothing},
-    {"tree_too_large", test_tree_too_large},
-    {NULL, NULL},
+    {"constraint_forces",          test_constraint_forces         },
+    {"spring",                     test_spring                    },
+    {"names",                      test_names                     },
+    {"destroy_takes_along",        test_destroy_takes_along       },
+    {"defs",                       test_defs                      },
+    {"diagnose",                   test_diagnose                  },
+    {"dissipated",                 test_dissipated                },
+    {"materials",                  test_materials                 },
+    {"not_finite",                 test_not_finite                },
+    {"user_memory",                test_user_memory               },
+    {"world_bytes",                test_world_bytes               },
+    {"growth",                     test_growth                    },
+    {"no_memory",                  test_no_memory                 },
+    {"same_bits",                  test_same_bits                 },
+    {"move_refused",               test_move_refused              },
+    {"saved_size",                 test_saved_size                },
+    {"damaged",                    test_damaged                   },
+    {"load_too_large",             test_load_too_large            },
+    {"hash",                       test_hash                      },
+    {"all_or_nothing",             test_all_or_nothing            },
+    {"tree_too_large",             test_tree_too_large            },
+    {NULL,                         NULL                           },
 };

@@ -387,8 +387,8 @@ UTIL_UNUSED static void scene_fill(icf_world* w)
         jd = icf_default_joint_def(i == 1 ? ICF_JOINT_BALL : ICF_JOINT_REVOLUTE);
         jd.parent = link;
         jd.child = next;
-        jd.parent_frame = icf_transform_make(icf_quat_normalize(icf_quat_make(R(0.3), 0, 0, 1)),
-                                             vec(0.2, 0, 0));
+        jd.parent_frame =
+            icf_transform_make(icf_quat_normalize(icf_quat_make(R(0.3), 0, 0, 1)), vec(0.2, 0, 0));
         jd.child_frame.p = vec(-0.1, 0, 0);
         jd.damping = R(0.01);
         if (i == 2) {
