@@ -152,9 +152,10 @@
    contact that lasts, such as of the features that touch; it makes events, and the next solve faster.
    Of touches that are apart, give those that can close within a step.
 
-   Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees
-   take their gyroscopic and centrifugal forces from the start of the step: fast ones want ICF_METHOD_MIDPOINT
-   or a shorter step.
+   Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees keep
+   them to first order, and with ICF_METHOD_MIDPOINT to second: what turns by more than a tenth of a radian
+   in a step wants a shorter one. In float the mass of a chain of more than about 80 equal links is beyond
+   the precision (ICF_RESULT_NOT_SPD).
 
    A call or a step that is refused changes nothing; world.reason says why in a few words, world.which
    of what, and where something is full, world.needed how much of it would do. A world of icf_world_init
@@ -1424,7 +1425,8 @@ typedef struct icf_world {
 typedef enum icf_method {
     ICF_METHOD_SYMPLECTIC_EULER, /* forces at the start of the step; springs, dampers and motors of joints
                                     at its end, so that they may be stiff. First order */
-    ICF_METHOD_MIDPOINT,         /* all forces half way. Second order between contacts */
+    ICF_METHOD_MIDPOINT, /* all forces half way. Second order between contacts, which only see the
+                                    new velocity: what is fast gets into a wall by up to half a step */
     ICF_METHOD_IMPLICIT_EULER /* all forces at the end. First order; takes energy out of motion */
 } icf_method;
 
@@ -1435,7 +1437,8 @@ typedef struct icf_world_def {
     int32_t joints;      /* default 64 */
     int32_t constraints; /* default 16 */
     int32_t contacts;    /* touches in a step, default 256 */
-    int32_t tree;        /* velocities of the largest tree of joints; 0, the default: 6 + joints */
+    int32_t tree; /* velocities of the largest tree of joints; 0, the default: 63, or what there
+                            can be of it */
     size_t
         solver; /* bytes for the solver; 0, the default: a guess. With less than it would like the
                             solver is slower: stats.bytes says how much that is */
@@ -1632,8 +1635,8 @@ ICF_API size_t icf_world_bytes(const icf_world_def* def);
 /* Not less than that, as a constant for an array (of uint64_t or double): for the default of `tree`
    and `solver`. */
 #define ICF_WORLD_BYTES(bodies, joints, constraints, contacts) \
-    ((size_t)8192 + (size_t)(bodies)*2048 + (size_t)(joints)*2048 + (size_t)(constraints)*4096 + \
-     (size_t)(contacts)*4096)
+    ((size_t)8192 + (size_t)(bodies) * ((joints) > 0 ? 6144 : 4608) + (size_t)(joints)*20480 + \
+     (size_t)((joints) > 0 ? 65536 : 0) + (size_t)(constraints)*4608 + (size_t)(contacts)*4608)
 
 /* A world in the caller's memory, aligned to 8 bytes, at least icf_world_bytes of it. */
 ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
@@ -9392,21 +9395,17 @@ static void icfi_header_make(icfi_header* h, const icf_world_def* d)
 /* The largest tree that there is room for, where the def does not say */
 static size_t icfi_tree_most(const icfi_header* h)
 {
-    size_t all = 6 + 3 * (size_t)h->joints;
     if (h->tree) return (size_t)h->tree < 6 ? 6 : (size_t)h->tree;
-    /* never less for more joints */
-    if (all < 64) return all;
-    return h->joints < 57 ? 63 : h->joints > 45994 ? (size_t)46000 : 6 + (size_t)h->joints;
+    return h->joints < 19 ? 6 + 3 * (size_t)h->joints : 63;
 }
 
 /* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
    largest. */
 static size_t icfi_mass_room(const icfi_header* h)
 {
-    size_t jointed = (size_t)(h->joints < h->bodies ? h->joints : h->bodies),
-           most = icfi_tree_most(h);
+    size_t jointed = (size_t)(h->joints < h->bodies ? h->joints : h->bodies);
     /* a tree of 6 + k velocities takes 36 + k (12 + k) */
-    return icfi_plus(icfi_times(36, (size_t)h->bodies), icfi_times(3 * jointed, most + 6));
+    return icfi_times(36 + 3 * (icfi_tree_most(h) + 6), jointed);
 }
 
 /* What the blocks and the solver of a step in those capacities take: a guess, with factors of piles that
@@ -9421,7 +9420,8 @@ static size_t icfi_solver_guess(const icfi_header* h)
     if (h->joints) {
         n = icfi_plus(n, icfi_times(r * (3 * (links / 8) + (size_t)h->joints + 12), most));
         n = icfi_plus(n, icfi_times(1500, (size_t)h->joints));
-        n = icfi_plus(n, icfi_times(6 * r, icfi_mass_room(h)));
+        /* joints of one velocity, and A, its factor, and the like of them */
+        n = icfi_plus(n, icfi_times(2 * r, icfi_mass_room(h)));
     }
     return icfi_plus(n, 4096);
 }
@@ -9439,6 +9439,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
     size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t all = icfi_plus(room, 36 * b);
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
     ICFI_TAKE(joint, icfi_joint, j);
@@ -9476,7 +9477,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(block_clique, int32_t, 2 * links + 2 * c);
     ICFI_TAKE(island_of, int32_t, b);
     ICFI_TAKE(island, icf_island, b);
-    ICFI_TAKE(problem_mass, icf_real, room);
+    ICFI_TAKE(problem_mass, icf_real, all);
     ICFI_TAKE(problem_v_free, icf_real, dofs);
     ICFI_TAKE(problem_v_last, icf_real, dofs);
     ICFI_TAKE(problem_v, icf_real, dofs);
@@ -10889,45 +10890,60 @@ static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, cons
     }
 }
 
+/* The change of velocity of a tree in symplectic Euler, in r, with what is quadratic in velocities at `at` */
+static void icfi_euler_change(icfi_sim* s, const icfi_world_tree* tree, const icf_real* at,
+                              icf_real* r)
+{
+    const icf_real* effort = s->problem_v_free + tree->dof;
+    icf_real* f = s->problem_v + tree->dof;
+    int32_t n = tree->dofs, i;
+    icfi_find_speeds(s, tree, s->motion, at);
+    icfi_inverse_dynamics(s, tree, s->motion, at, NULL, f, 0);
+    for (i = 0; i < n; i++) r[i] = s->h * (effort[i] - f[i]);
+    (void)icf_dense_solve(n, s->factor, n, r, 1, n);
+}
+
 /* Symplectic Euler's free velocities of a tree again, with the forces that are quadratic in velocities,
    gyroscopic and centrifugal, at the mean of the old and new ones: they do no work then, where at the old ones
-   they feed what turns fast. Two rounds are enough; what is slow needs none. */
+   they feed what turns fast. One or two rounds are enough, and what is slow needs none. A step that is too long
+   for what turns, so that they do not settle, is made without them: they do no work then either. */
 static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
 {
-    const icf_real *v0 = s->v0 + tree->dof, *effort = s->problem_v_free + tree->dof;
-    icf_real *v = s->v_free + tree->dof, *r = s->v + tree->dof, *f = s->problem_v + tree->dof;
-    icf_real* mean = s->change + tree->dof;
+    const icf_real* v0 = s->v0 + tree->dof;
+    icf_real *v = s->v_free + tree->dof, *r = s->v + tree->dof, *mean = s->change + tree->dof;
     int32_t n = tree->dofs, round, i;
-    for (round = 0; round < 2; round++) {
+    for (round = 0; round < 8; round++) {
         icf_real change = 0, size = 0;
         for (i = 0; i < n; i++) mean[i] = (v0[i] + v[i]) / 2;
-        icfi_find_speeds(s, tree, s->motion, mean);
-        icfi_inverse_dynamics(s, tree, s->motion, mean, NULL, f, 0);
-        for (i = 0; i < n; i++) r[i] = s->h * (effort[i] - f[i]);
-        (void)icf_dense_solve(n, s->factor, n, r, 1, n);
+        icfi_euler_change(s, tree, mean, r);
         for (i = 0; i < n; i++) {
-            change = icfi_max(change, ICF_FABS(v0[i] + r[i] - v[i]));
-            size = icfi_max(size, ICF_FABS(v[i]));
-            v[i] = v0[i] + r[i];
+            r[i] += v0[i] - v[i];
+            change = icfi_max(change, ICF_FABS(r[i]));
+            size = icfi_max(size, icfi_max(ICF_FABS(v0[i]), ICF_FABS(v[i])));
         }
-        if (change <= ICF_R(1e-6) * size) return;
+        if (!(change <= 4 * size)) break; /* or not finite */
+        /* where they turn the velocities by much, half the way at a time */
+        for (i = 0; i < n; i++) v[i] += change > ICF_R(0.1) * size ? r[i] / 2 : r[i];
+        if (change <= (round ? ICF_R(0.01) : ICF_R(1e-6)) * size) return;
     }
+    for (i = 0; i < n; i++) mean[i] = 0;
+    icfi_euler_change(s, tree, mean, r);
+    for (i = 0; i < n; i++) v[i] = v0[i] + r[i];
 }
 
 /* The free velocities of a tree, and A at them: Newton's method on the balance of momentum without
    contacts, SAP (13), with A for its slope. Symplectic Euler is linear in v and takes one iteration; the
    others go on until v stands still, which they do fast while h is short beside what turns forces. */
-static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
+static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int euler)
 {
-    const int euler = s->header->method == ICF_METHOD_SYMPLECTIC_EULER;
     const icf_real theta = euler ? 0 : s->lean;
     const icf_real* v0 = s->v0 + tree->dof;
     icf_real *v = s->v_free + tree->dof, *a = s->mass + tree->mass_at, h = s->h;
     icf_real *r = s->v + tree->dof, *f = s->problem_v + tree->dof,
              *d = s->problem_v_last + tree->dof;
-    icf_real *mean = s->change + tree->dof, last = ICF_REAL_MAX;
+    icf_real *mean = s->change + tree->dof, last = ICF_REAL_MAX, relax = 1;
     icf_real* effort = s->problem_v_free + tree->dof;
-    int32_t n = tree->dofs, iteration, i;
+    int32_t n = tree->dofs, iteration, i, near = 1;
     for (i = 0; i < n; i++) v[i] = v0[i];
     for (iteration = 0; iteration < (euler ? 1 : 30); iteration++) {
         const icfi_motion* motion = s->motion;
@@ -10958,26 +10974,40 @@ static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
         }
         icfi_mass_matrix(s, tree, motion, d, a);
         icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
-        if (icf_dense_factor(n, s->factor, n, &i) != ICF_RESULT_OK) {
+        if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, s->place[tree->first].body,
                                      "the mass of a tree, or of a body in it");
         }
         (void)icf_dense_solve(n, s->factor, n, r, 1, n);
         for (i = 0; i < n; i++) {
-            v[i] += r[i];
+            v[i] += relax * r[i];
             change = icfi_max(change, ICF_FABS(r[i]));
             size = icfi_max(size, icfi_max(ICF_FABS(v[i]), ICF_FABS(v0[i])));
         }
+        near = euler || change <= ICF_R(1e-3) * size;
         if (change <= 4 * ICFI_EPSILON * size) break;
+        /* a step that is long beside what turns: half the way, until it comes nearer */
+        if (change > last / 2 && change > ICF_R(1e-3) * size)
+            relax = icfi_max(relax / 2, ICF_R(0.1));
         /* rounding: no nearer than before, and near */
         if (change >= last && change <= ICF_R(1e4) * ICFI_EPSILON * size) break;
         last = change;
     }
-    if (euler) icfi_center_products(s, tree);
-    if (!euler) { /* contacts are those of the start */
+    if (euler) {
+        icfi_center_products(s, tree);
+    } else { /* contacts are those of the start */
         icfi_find_columns(s, tree, s->motion, s->position);
     }
-    return ICF_RESULT_OK;
+    return near ? ICF_RESULT_OK : ICF_RESULT_NOT_CONVERGED;
+}
+
+/* The free velocities of a tree by the world's method; by symplectic Euler where the step is too long beside
+   what turns for that to be solved. */
+static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
+{
+    icf_result result = ICF_RESULT_NOT_CONVERGED;
+    if (s->header->method != ICF_METHOD_SYMPLECTIC_EULER) result = icfi_balance_tree(s, tree, 0);
+    return result == ICF_RESULT_OK ? result : icfi_balance_tree(s, tree, 1);
 }
 
 /* ---- a free body alone ---- */
@@ -11037,6 +11067,8 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     icf_vec3 a = m->w;
     uint32_t locks = icfi_locks_of(b);
     int32_t i, n;
+    icf_vec3 turn;
+    int turns;
     icf_real six[6];
     if (!(b->mass > 0)) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the mass of a body");
@@ -11044,15 +11076,12 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     l = icfi_add_scaled(l, h / b->mass, b->force);
     l = icfi_add_scaled(l, late, m->v);
     if (b->linear_damping > 0) l = icfi_scaled(1 / early, l);
-    if (!icfi_is_definite(b->inertia)) {
+    turns = b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0;
+    if (!(turns || locks >> 3 ? icfi_turn_by(b, m, b->torque, &turn)
+                              : icfi_is_definite(b->inertia))) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the inertia of a body");
     }
-    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0) {
-        icf_vec3 turn;
-        if (!icfi_turn_by(b, m, b->torque, &turn)) {
-            return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
-                                     "the inertia of a body");
-        }
+    if (turns) {
         a = icfi_add_scaled(a, h, turn);
         if (b->angular_damping > 0)
             a = icfi_add_scaled(a, -h * (1 - s->lean) * b->angular_damping, m->w);
@@ -11447,6 +11476,13 @@ static int icfi_has_motor(const icfi_joint* j, int32_t number)
            (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
 }
 
+/* The distance d of a row that moves by h u is d + h u at the end of the step. By the midpoint rule it moves by
+   h (blend u + (1 - blend) u0), for which this is the same distance but for a factor. */
+static icf_real icfi_ahead(const icfi_sim* s, icf_real distance, icf_real u0)
+{
+    return s->blend < 1 ? (distance + s->h * (1 - s->blend) * u0) / s->blend : distance;
+}
+
 /* Rows of one velocity of a joint that act by themselves: motor and dry friction */
 static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
 {
@@ -11494,8 +11530,9 @@ static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t*
             icfi_add_joint_side(s, slot, number, 1);
         }
         r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, slot, -1, number, 1);
-        r->distance = side ? j->upper[number] - q : q - j->lower[number];
         r->sign = side ? -ICF_R(1.0) : ICF_R(1.0);
+        r->distance =
+            icfi_ahead(s, side ? j->upper[number] - q : q - j->lower[number], r->sign * s->v0[d]);
     }
 }
 
@@ -11573,41 +11610,63 @@ static icf_real icfi_coupler_error(const icfi_constraint* c, const icf_real* pos
     return sum;
 }
 
+/* How fast the point of a body at p moves along a direction */
+static icf_real icfi_side_speed(const icfi_sim* s, int32_t body, icf_vec3 p,
+                                const icfi_spatial* along)
+{
+    const icfi_motion* m;
+    icf_vec3 v;
+    if (body < 0) return 0;
+    m = s->motion + body;
+    v = icfi_sum(m->v, icfi_cross(m->w, icfi_difference(p, m->x)));
+    return icfi_inner(along->l, v) + icfi_inner(along->a, m->w);
+}
+
 static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
 {
     const icfi_constraint* c = s->constraint + slot;
     icfi_spatial direction[6];
-    icf_real error[6];
+    icf_real error[6], speed[6] = {0, 0, 0, 0, 0, 0};
     icf_vec3 point[2];
     int32_t rows, k, link, bias = *bias_at;
     if (c->kind == ICF_CONSTRAINT_COUPLER) {
         link = icfi_begin_link(s, 1, bias_at);
         for (k = 0; k < c->joints; k++)
             icfi_add_joint_side(s, c->joint[k], c->number[k], c->ratio[k]);
+        for (k = 0; k < c->joints; k++) {
+            speed[0] += c->ratio[k] * s->velocity[3 * c->joint[k] + c->number[k]];
+        }
         icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance =
-            icfi_coupler_error(c, s->position);
+            icfi_ahead(s, icfi_coupler_error(c, s->position), speed[0]);
         return;
     }
     if (!icfi_tree_of(s, c->body[0]) && !icfi_tree_of(s, c->body[1])) return;
     rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
+    for (k = 0; s->blend < 1 && k < rows; k++) {
+        speed[k] = icfi_side_speed(s, c->body[1], point[1], direction + k) -
+                   icfi_side_speed(s, c->body[0], point[0], direction + k);
+    }
     link = icfi_begin_link(s, rows, bias_at);
     icfi_add_side(s, c->body[0], point[0], -1, s->bias + bias, direction);
     icfi_add_side(s, c->body[1], point[1], 1, s->bias + bias, direction);
     if (c->kind != ICF_CONSTRAINT_DISTANCE) {
         for (k = 0; k < rows; k++) {
-            icfi_add_row(s, ICF_ROW_HOLONOMIC, link, k, -1, slot, k, 0)->distance = error[k];
+            icfi_add_row(s, ICF_ROW_HOLONOMIC, link, k, -1, slot, k, 0)->distance =
+                icfi_ahead(s, error[k], speed[k]);
         }
         return;
     }
     if (c->lower == c->upper) {
-        icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance = error[0] - c->lower;
+        icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance =
+            icfi_ahead(s, error[0] - c->lower, speed[0]);
     } else {
         if (c->lower > 0) {
-            icfi_add_row(s, ICF_ROW_LIMIT, link, 0, -1, slot, 0, 0)->distance = error[0] - c->lower;
+            icfi_add_row(s, ICF_ROW_LIMIT, link, 0, -1, slot, 0, 0)->distance =
+                icfi_ahead(s, error[0] - c->lower, speed[0]);
         }
         if (c->upper < ICF_REAL_MAX) {
             icf_row* r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, -1, slot, 0, 0);
-            r->distance = c->upper - error[0];
+            r->distance = icfi_ahead(s, c->upper - error[0], -speed[0]);
             r->sign = -1;
         }
     }

