@@ -1399,7 +1399,7 @@ static void test_four_bar(void)
                 jd.position[0] = R(angle[i]);
                 if (!i) {
                     jd.motor_damping = R(1e5);
-                    jd.target_velocity[0] = PI;
+                    jd.target_velocity[0] = R(PI);
                 }
                 j[i] = add_joint(&w, &jd);
             }
@@ -1475,7 +1475,7 @@ static void test_coupler(void)
             sum += ratio[what][i] * (double)joint_state_of(&w, j[i]).position[0];
         }
         OK(icf_constraint_get_state(&w, name, &s));
-        CHECK_NEAR(s.force.x, lambda, sizeof(icf_real) < 8 ? 0.3 : 2e-3, 0);
+        CHECK_NEAR(s.force.x, lambda, EPS < 1e-10 ? 2e-3 : 0.2, 0);
         CHECK_NEAR(s.error, sum, 0, 20 * EPS);
         CHECK_BELOW(magnitude(sum), 1e-3);
         /* joint after joint is not there any more */
@@ -1570,7 +1570,8 @@ static void test_long_steps(void)
     const double start[4] = {2.5, 1.1, -9, 12};
     int method, k;
     for (method = 0; method < 3; method++) {
-        for (k = 0; k < 3; k++) {
+        /* what is explicit in symplectic Euler does not bear long ones */
+        for (k = 0; k < (method ? 3 : 1); k++) {
             icf_joint j[2];
             icf_world w = mechanism(DOUBLE_PENDULUM, method, start, j);
             double h = 0.01 * pow(4, k), first = energy_of(&w), most = first;
