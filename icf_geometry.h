@@ -1085,9 +1085,17 @@ typedef struct icfi_gnear {
         n[3]; // points of A and B, and q - p or a multiple of it that is more exact
 } icfi_gnear;
 
+/* How far x is beyond -most .. most; what is within rounding of it counts as inside, so that over the
+   rim of a face the normal is that of the face */
+static inline icf_real icfi_gbeyond(icf_real x, icf_real most, icf_real slack)
+{
+    icf_real e = x - icfi_gclamp(x, most);
+    return ICF_FABS(e) <= slack ? 0 : e;
+}
+
 static void icfi_gboxes_corners(const icfi_gboxes* x, icfi_gnear* out)
 {
-    icf_real v[3], square, e;
+    icf_real v[3], square, e, slack = ICFI_GEPS * x->size;
     int i, k;
     for (i = 0; i < 8; i++) {
         square = 0;
@@ -1095,15 +1103,15 @@ static void icfi_gboxes_corners(const icfi_gboxes* x, icfi_gnear* out)
             v[k] = x->t[k] + (i & 1 ? x->b[0] : -x->b[0]) * x->c[k][0] +
                    (i & 2 ? x->b[1] : -x->b[1]) * x->c[k][1] +
                    (i & 4 ? x->b[2] : -x->b[2]) * x->c[k][2];
-            e = v[k] - icfi_gclamp(v[k], x->a[k]);
+            e = icfi_gbeyond(v[k], x->a[k], slack);
             square += e * e;
         }
         if (square < out->square) {
             out->square = square;
             for (k = 0; k < 3; k++) {
                 out->q[k] = v[k];
-                out->p[k] = icfi_gclamp(v[k], x->a[k]);
-                out->n[k] = out->q[k] - out->p[k];
+                out->n[k] = icfi_gbeyond(v[k], x->a[k], slack);
+                out->p[k] = v[k] - out->n[k];
             }
         }
     }
@@ -1254,34 +1262,33 @@ typedef struct icfi_gpatch {
     int count, swapped;  // corners of the polygon; 1: the reference is B
     int face, face2;     // which faces: axes of the reference and of the other
     int above, above2;   // 1: on the positive side
-    icf_real u[8], v[8]; // corners, in the reference's face
-    icf_real s[8], t[8]; // the same in the other's, each from -1 to 1
-    icf_real height[8];  // gap along n
+    icf_real u[9], v[9]; // corners, in the reference's face
+    icf_real s[9], t[9]; // the same in the other's, each from -1 to 1
+    icf_real height[9];  // gap along n
     icf_real area;       // seen along n
     icf_real tolerance;  // what is nearer than this to a corner or edge counts as on it
 } icfi_gpatch;
 
-/* Keeps what of a polygon has sign x[k] <= most; k is 0 for u, 1 for v. Answers how many corners are
-   left in `out`. */
-static int icfi_gcut(int count, const icf_real (*in)[2], icf_real (*out)[2], int k, icf_real sign,
-                     icf_real most)
+/* Keeps what of a polygon has sign x[k] <= most; corners are (u, v, height). Answers how many corners
+   are left in `out`. Which corners are inside is as good as random to a processor, so there is nothing
+   to guess here: every crossing is computed and written, and written over where there was none. */
+ICFI_GALWAYS int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3], int k,
+                           icf_real sign, icf_real most)
 {
-    int i, n = 0;
+    int i, n = 0, k1 = k == 2 ? 0 : k + 1, k2 = k == 0 ? 2 : k - 1;
     const icf_real* p = in[count - 1];
     icf_real dp = sign * p[k] - most;
     for (i = 0; i < count; i++) {
         const icf_real* q = in[i];
-        icf_real dq = sign * q[k] - most;
-        if ((dp > 0) != (dq > 0)) {
-            out[n][k] = sign * most;
-            out[n][1 - k] = p[1 - k] + dp / (dp - dq) * (q[1 - k] - p[1 - k]);
-            n++;
-        }
-        if (!(dq > 0)) {
-            out[n][0] = q[0];
-            out[n][1] = q[1];
-            n++;
-        }
+        icf_real dq = sign * q[k] - most, d = dp - dq, w = dp / (d == 0 ? (icf_real)1 : d);
+        out[n][k] = sign * most;
+        out[n][k1] = p[k1] + w * (q[k1] - p[k1]);
+        out[n][k2] = p[k2] + w * (q[k2] - p[k2]);
+        n += (dp > 0) != (dq > 0);
+        out[n][0] = q[0];
+        out[n][1] = q[1];
+        out[n][2] = q[2];
+        n += !(dq > 0);
         p = q;
         dp = dq;
     }
@@ -1293,8 +1300,8 @@ static int icfi_gcut(int count, const icf_real (*in)[2], icf_real (*out)[2], int
 static ICFI_GNOINLINE void icfi_gpatch_place(const icfi_gboxes* x, const icf_real n[3],
                                              icfi_gpatch* out, icf_real map[3][3])
 {
-    int i = 0, j = 0, k, i1, i2;
-    icf_real m[3], inverse, sign;
+    int i = 0, j = 0, k;
+    icf_real m[3], inverse;
     for (k = 0; k < 3; k++) {
         m[k] = icfi_gon_b(x, n, k);
         if (ICF_FABS(n[k]) > ICF_FABS(n[i])) i = k;
@@ -1302,8 +1309,6 @@ static ICFI_GNOINLINE void icfi_gpatch_place(const icfi_gboxes* x, const icf_rea
     for (k = 0; k < 3; k++) {
         if (ICF_FABS(m[k]) > ICF_FABS(m[j])) j = k;
     }
-    i1 = i == 2 ? 0 : i + 1;
-    i2 = i == 0 ? 2 : i - 1;
     out->face = i;
     out->face2 = j;
     out->above = n[i] > 0;
@@ -1311,12 +1316,11 @@ static ICFI_GNOINLINE void icfi_gpatch_place(const icfi_gboxes* x, const icf_rea
     inverse = 1 / n[i];
     for (k = 0; k < 3; k++) {
         // k 0: the middle; 1, 2: the half edges along the two other axes of that box
-        int axis = (j + k) % 3;
-        icf_real e[3];
-        sign = k || out->above2 ? x->b[axis] : -x->b[axis];
-        e[0] = sign * x->c[0][axis];
-        e[1] = sign * x->c[1][axis];
-        e[2] = sign * x->c[2][axis];
+        const int i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1;
+        icf_real half = k || out->above2 ? x->b[j] : -x->b[j], e[3];
+        e[0] = half * x->c[0][j];
+        e[1] = half * x->c[1][j];
+        e[2] = half * x->c[2][j];
         if (k == 0) {
             e[0] += x->t[0];
             e[1] += x->t[1];
@@ -1326,15 +1330,17 @@ static ICFI_GNOINLINE void icfi_gpatch_place(const icfi_gboxes* x, const icf_rea
         map[k][2] = e[i] * inverse;
         map[k][0] = e[i1] - map[k][2] * n[i1];
         map[k][1] = e[i2] - map[k][2] * n[i2];
+        j = j == 2 ? 0 : j + 1;
     }
 }
 
-/* n in the frame of x's A. The caller has made sure that A is the reference. */
+/* n in the frame of x's A. The caller has made sure that A is the reference. What is higher than
+   `level` is not of interest, and cut off first, which mostly leaves little to cut. */
 static ICFI_GNOINLINE void icfi_gpatch_cut(const icfi_gboxes* x, const icf_real n[3],
-                                           icfi_gpatch* out)
+                                           icf_real level, icfi_gpatch* out)
 {
-    icf_real map[3][3], first[8][2], second[8][2], det, most_u, most_v, reach;
-    icf_real(*now)[2] = first, (*next)[2] = second, (*swap)[2];
+    icf_real first[10][3], second[10][3], map[3][3], det, most_u, most_v, reach;
+    icf_real(*now)[3] = first, (*next)[3] = second, (*swap)[3];
     int i1, i2, k, count = 4, j1, j2;
     icf_real area = 0, low_u, high_u, low_v, high_v;
 
@@ -1345,58 +1351,66 @@ static ICFI_GNOINLINE void icfi_gpatch_cut(const icfi_gboxes* x, const icf_real 
     j2 = out->face2 == 0 ? 2 : out->face2 - 1;
     most_u = x->a[i1];
     most_v = x->a[i2];
-    for (k = 0; k < 4; k++) {
-        icf_real s = k == 1 || k == 2 ? (icf_real)1 : (icf_real)-1,
-                 t = k < 2 ? (icf_real)-1 : (icf_real)1;
-        first[k][0] = map[0][0] + s * map[1][0] + t * map[2][0];
-        first[k][1] = map[0][1] + s * map[1][1] + t * map[2][1];
+    for (k = 0; k < 3; k++) {
+        icf_real a = map[0][k] - map[1][k], b = map[0][k] + map[1][k];
+        first[0][k] = a - map[2][k];
+        first[1][k] = b - map[2][k];
+        first[2][k] = b + map[2][k];
+        first[3][k] = a + map[2][k];
     }
 
-    // cut by the sides that it reaches over
 #define ICFI_GCUT(k, sign, most) \
-    if (count && sign * map[0][k] + reach > most) { \
-        count = icfi_gcut(count, (const icf_real(*)[2])now, next, k, sign, most); \
+    if (reach > most) { \
+        count = icfi_gcut(count, (const icf_real(*)[3])now, next, k, sign, most); \
         swap = now; \
         now = next; \
         next = swap; \
+        if (!count) return; \
     }
-    reach = ICF_FABS(map[1][0]) + ICF_FABS(map[2][0]);
+    out->count = 0;
+    out->area = 0;
+    out->tolerance = 0;
+    reach = map[0][2] + ICF_FABS(map[1][2]) + ICF_FABS(map[2][2]);
+    ICFI_GCUT(2, 1, level)
+    low_u = high_u = now[0][0];
+    low_v = high_v = now[0][1];
+    for (k = 1; k < count; k++) {
+        low_u = icfi_gleast(low_u, now[k][0]);
+        high_u = icfi_gmost(high_u, now[k][0]);
+        low_v = icfi_gleast(low_v, now[k][1]);
+        high_v = icfi_gmost(high_v, now[k][1]);
+    }
+    reach = high_u;
     ICFI_GCUT(0, 1, most_u)
+    reach = -low_u;
     ICFI_GCUT(0, -1, most_u)
-    reach = ICF_FABS(map[1][1]) + ICF_FABS(map[2][1]);
+    reach = high_v;
     ICFI_GCUT(1, 1, most_v)
+    reach = -low_v;
     ICFI_GCUT(1, -1, most_v)
 #undef ICFI_GCUT
 
-    // coordinates in the other face, heights, area
+    // the patch is as large as what was not cut, at most
+    reach = icfi_gmost(icfi_gleast(high_u, most_u) - icfi_gmost(low_u, -most_u),
+                       icfi_gleast(high_v, most_v) - icfi_gmost(low_v, -most_v));
+    reach = icfi_gleast(icfi_gleast(reach, most_u), icfi_gleast(most_v, x->b[j1]));
+    out->tolerance = icfi_gleast(reach, x->b[j2]) * ICF_R(0.015625);
+
+    // coordinates in the other face, area
     out->count = count;
-    out->area = 0;
-    out->tolerance = 0;
-    if (!count) return;
     det = 1 / (map[1][0] * map[2][1] - map[1][1] * map[2][0]);
-    low_u = high_u = now[0][0];
-    low_v = high_v = now[0][1];
     for (k = 0; k < count; k++) {
         icf_real u = now[k][0], v = now[k][1], du = u - map[0][0], dv = v - map[0][1];
-        icf_real s = (du * map[2][1] - dv * map[2][0]) * det,
-                 t = (dv * map[1][0] - du * map[1][1]) * det;
         const icf_real* q = now[k + 1 < count ? k + 1 : 0];
         out->u[k] = u;
         out->v[k] = v;
-        out->s[k] = s;
-        out->t[k] = t;
-        out->height[k] = map[0][2] + s * map[1][2] + t * map[2][2];
+        out->s[k] = (du * map[2][1] - dv * map[2][0]) * det;
+        out->t[k] = (dv * map[1][0] - du * map[1][1]) * det;
+        out->height[k] = now[k][2];
         // from the first corner, so that a small area far from the middle is exact
         area += (u - now[0][0]) * (q[1] - now[0][1]) - (v - now[0][1]) * (q[0] - now[0][0]);
-        low_u = icfi_gleast(low_u, u);
-        high_u = icfi_gmost(high_u, u);
-        low_v = icfi_gleast(low_v, v);
-        high_v = icfi_gmost(high_v, v);
     }
     out->area = ICF_R(0.5) * ICF_FABS(area * n[out->face]);
-    reach = icfi_gmost(high_u - low_u, high_v - low_v);
-    reach = icfi_gleast(icfi_gleast(reach, most_u), icfi_gleast(most_v, x->b[j1]));
-    out->tolerance = icfi_gleast(reach, x->b[j2]) * ICF_R(0.015625);
 }
 
 /* The middle of a patch, on the reference's face and half a height above it, in the frame of A */
@@ -1409,10 +1423,11 @@ static void icfi_gpatch_point(const icfi_gboxes* x, const icf_real n[3], const i
     out[i2] = v + ICF_R(0.5) * height * n[i2];
 }
 
-/* The patch along n, from A to B; y becomes the boxes as seen from the reference and m the
-   normal there */
-static void icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3], icfi_gboxes* y,
-                              icf_real m[3], icfi_gpatch* out)
+/* The patch along n, from A to B. Answers the boxes as seen from the reference, which are x or y; m
+   becomes the normal there */
+static const icfi_gboxes* icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3],
+                                            icf_real level, icfi_gboxes* y, icf_real m[3],
+                                            icfi_gpatch* out)
 {
     icf_real a = 0, b = 0, on_b[3];
     int k;
@@ -1422,14 +1437,13 @@ static void icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3], icfi_gb
         b = icfi_gmost(b, ICF_FABS(on_b[k]));
     }
     out->swapped = b > a;
+    for (k = 0; k < 3; k++) m[k] = out->swapped ? -on_b[k] : n[k];
     if (out->swapped) {
         icfi_gboxes_swap(x, y);
-        for (k = 0; k < 3; k++) m[k] = -on_b[k];
-    } else {
-        *y = *x;
-        for (k = 0; k < 3; k++) m[k] = n[k];
+        x = y;
     }
-    icfi_gpatch_cut(y, m, out);
+    icfi_gpatch_cut(x, m, level, out);
+    return x;
 }
 
 /* Points of A and B where boxes that overlap are as deep as they are along the axis: of corners, edges
@@ -1466,8 +1480,9 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
     if (ties) {
         icfi_gpatch patch;
         icfi_gboxes y;
+        const icfi_gboxes* ref;
         icf_real u = 0, w = 0, sum[3], least = 0;
-        icfi_gboxes_patch(x, axis->n, &y, m, &patch);
+        ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
         for (k = 0; k < patch.count; k++) {
             if (k == 0 || patch.height[k] < least) least = patch.height[k];
         }
@@ -1478,7 +1493,7 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
             count++;
         }
         if (!count || least > axis->s + 4 * tie * x->size) return;
-        icfi_gpatch_point(&y, m, &patch, u / (icf_real)count, w / (icf_real)count, axis->s, sum);
+        icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, axis->s, sum);
         if (patch.swapped) {
             icfi_gboxes_from_b(x, sum, 1, v);
             for (k = 0; k < 3; k++) sum[k] = v[k];
@@ -1975,19 +1990,19 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
 // Layer 11: manifolds: the contact patch of two shapes, as points
 // >>manifolds
 
-/* Where a point is on a shape is a small number, 1 and up: on a box, of each coordinate whether it is at
-   the lower side (0), the upper (1) or between (2), in base 3; on a capsule, its ends 1 and 2, or
-   its side 3; on others 1. A feature is that of A, and that of B times 256. What is within a
-   tolerance of a corner counts as on it, so that corners which lie on each other keep their name
-   while they tremble. */
+/* Where a point is on a shape is a small number, 1 and up: on a box two bits for each coordinate, 1 at
+   the lower side, 2 at the upper; on a capsule, its ends 1 and 2, or its side 3; on others 1. A
+   feature is that of A, and that of B times 256. What is within a tolerance of a corner counts as on
+   it, so that corners which lie on each other keep their name while they tremble. */
+static inline uint32_t icfi_gside(icf_real x, icf_real most)
+{
+    return (uint32_t)(x <= -most) | (uint32_t)(x >= most) << 1;
+}
+
 static uint32_t icfi_gbox_code(const icf_real x[3], const icf_real h[3], icf_real tolerance)
 {
-    uint32_t code = 1, weight = 1;
-    int k;
-    for (k = 0; k < 3; k++, weight *= 3) {
-        code += weight * (x[k] >= h[k] - tolerance ? 1u : x[k] <= tolerance - h[k] ? 0u : 2u);
-    }
-    return code;
+    return icfi_gside(x[0], h[0] - tolerance) | icfi_gside(x[1], h[1] - tolerance) << 2 |
+           icfi_gside(x[2], h[2] - tolerance) << 4;
 }
 
 static uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real tolerance)
@@ -2029,8 +2044,8 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
 
 typedef struct icfi_gring {
     int count;
-    int at[8];         // which corners, in order around
-    icf_real share[8]; // of the area
+    int at[9];         // which corners, in order around
+    icf_real share[9]; // of the area
 } icfi_gring;
 
 /* Twice the area of the triangle of three corners */
@@ -2043,7 +2058,7 @@ static icf_real icfi_gtriangle(const icf_real* u, const icf_real* v, int a, int 
    sides and the middle of the corners */
 static void icfi_gring_share(icfi_gring* r, const icf_real* u, const icf_real* v, icf_real area)
 {
-    icf_real mu = 0, mv = 0, sum = 0, half[8];
+    icf_real mu = 0, mv = 0, sum = 0, half[9];
     int k;
     for (k = 0; k < r->count; k++) {
         mu += u[r->at[k]] - u[r->at[0]];
@@ -2056,9 +2071,13 @@ static void icfi_gring_share(icfi_gring* r, const icf_real* u, const icf_real* v
         half[k] = ICF_FABS((u[a] - mu) * (v[b] - mv) - (v[a] - mv) * (u[b] - mu));
         sum += half[k];
     }
+    if (!(sum > 0)) {
+        for (k = 0; k < r->count; k++) r->share[k] = area / (icf_real)r->count;
+        return;
+    }
+    area /= 2 * sum;
     for (k = 0; k < r->count; k++) {
-        r->share[k] = sum > 0 ? area * (half[k] + half[k ? k - 1 : r->count - 1]) / (2 * sum)
-                              : area / (icf_real)r->count;
+        r->share[k] = area * (half[k] + half[k ? k - 1 : r->count - 1]);
     }
 }
 
@@ -2071,35 +2090,55 @@ static void icfi_gring_drop(icfi_gring* r, int k)
     }
 }
 
-/* Leaves out corners of the same name as the one before, and those that are within a tolerance of the
-   line of their neighbours; never the lowest */
+/* Leaves out what is higher than the margin; its share goes to the others in proportion */
+static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real margin)
+{
+    int k, n = 0;
+    icf_real all = 0, kept = 0;
+    for (k = 0; k < r->count; k++) {
+        int low = height[r->at[k]] <= margin;
+        icf_real share = r->share[k];
+        all += share;
+        kept += low ? share : 0;
+        r->at[n] = r->at[k];
+        r->share[n] = share;
+        n += low;
+    }
+    if (n < r->count && kept > 0) {
+        all /= kept;
+        for (k = 0; k < n; k++) r->share[k] *= all;
+    }
+    r->count = n;
+}
+
+/* Leaves out corners of the same name as the next one, and those that are within a tolerance of the
+   line of their neighbours, which get their share; never the lowest */
 static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real* v,
                                 const icf_real* height, const uint32_t* code, icf_real tolerance)
 {
-    int k = 0, lowest = 0;
+    int k, lowest = r->at[0];
     for (k = 1; k < r->count; k++) {
-        if (height[k] < height[lowest]) lowest = k;
+        if (height[r->at[k]] < height[lowest]) lowest = r->at[k];
     }
     for (k = 0; k < r->count && r->count > 1;) {
         int next = k + 1 < r->count ? k + 1 : 0, a = r->at[k], b = r->at[next];
+        icf_real both = r->share[k] + r->share[next];
         if (code[a] != code[b]) {
             k++;
             continue;
         }
-        if (height[a] < height[b] || (height[a] == height[b] && a == lowest)) {
-            icfi_gring_drop(r, next);
-        } else {
-            icfi_gring_drop(r, k);
-        }
-        if (k > r->count - 1) break;
+        r->share[k] = r->share[next] = both;
+        icfi_gring_drop(r, height[a] < height[b] || a == lowest ? next : k);
     }
     for (k = 0; k < r->count && r->count > 3;) {
-        int a = r->at[k ? k - 1 : r->count - 1], b = r->at[k],
-            c = r->at[k + 1 < r->count ? k + 1 : 0];
-        icf_real du = u[c] - u[a], dv = v[c] - v[a], square = du * du + dv * dv;
-        icf_real cross = icfi_gtriangle(u, v, a, b, c);
-        icf_real between = (u[b] - u[a]) * (u[b] - u[c]) + (v[b] - v[a]) * (v[b] - v[c]);
-        if (b != lowest && between < 0 && cross * cross < square * tolerance * tolerance) {
+        int before = k ? k - 1 : r->count - 1, after = k + 1 < r->count ? k + 1 : 0;
+        int a = r->at[before], b = r->at[k], c = r->at[after];
+        icf_real pu = u[b] - u[a], pv = v[b] - v[a], qu = u[c] - u[b], qv = v[c] - v[b];
+        icf_real cross = pu * qv - pv * qu, square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
+        if (cross * cross < square * tolerance * tolerance && pu * qu + pv * qv > 0 &&
+            b != lowest) {
+            r->share[before] += r->share[k] / 2;
+            r->share[after] += r->share[k] / 2;
             icfi_gring_drop(r, k);
         } else {
             k++;
@@ -2112,7 +2151,7 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
 static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* v,
                               const icf_real* height, int most)
 {
-    int chosen[8], k, j, n, best;
+    int chosen[9], k, j, n, best;
     icf_real total = 0, value, most_value;
     if (r->count <= most) return;
     best = 0;
@@ -2157,41 +2196,27 @@ static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* 
     icfi_gring_share(r, u, v, total);
 }
 
-/* Drops what is higher than the margin, then what is more than asked for */
-static void icfi_gring_finish(icfi_gring* r, const icf_real* u, const icf_real* v,
-                              const icf_real* height, icf_real area, icf_real margin, int most)
-{
-    int k;
-    icfi_gring_share(r, u, v, area);
-    for (k = 0; k < r->count;) {
-        if (height[r->at[k]] <= margin) {
-            k++;
-        } else {
-            icfi_gring_drop(r, k);
-        }
-    }
-    icfi_gring_choose(r, u, v, height, most);
-}
-
 /* ---- box and box */
 
-/* the names of the corners of a patch */
-static void icfi_gpatch_codes(const icfi_gboxes* y, const icfi_gpatch* patch, uint32_t code[8])
+/* the names of those corners of a patch that are in the ring */
+static void icfi_gpatch_codes(const icfi_gboxes* y, const icfi_gpatch* patch,
+                              const icfi_gring* ring, uint32_t code[9])
 {
     int i = patch->face, i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1;
     int j = patch->face2, j1 = j == 2 ? 0 : j + 1, j2 = j == 0 ? 2 : j - 1, k;
-    icf_real x[3];
-    for (k = 0; k < patch->count; k++) {
-        uint32_t a, b;
-        x[i] = patch->above ? y->a[i] : -y->a[i];
-        x[i1] = patch->u[k];
-        x[i2] = patch->v[k];
-        a = icfi_gbox_code(x, y->a, patch->tolerance);
-        x[j] = patch->above2 ? y->b[j] : -y->b[j];
-        x[j1] = patch->s[k] * y->b[j1];
-        x[j2] = patch->t[k] * y->b[j2];
-        b = icfi_gbox_code(x, y->b, patch->tolerance);
-        code[k] = patch->swapped ? b | a << 8 : a | b << 8;
+    int shift_a = patch->swapped ? 8 : 0, shift_b = 8 - shift_a;
+    int u_at = 2 * i1 + shift_a, v_at = 2 * i2 + shift_a, s_at = 2 * j1 + shift_b,
+        t_at = 2 * j2 + shift_b;
+    icf_real near = patch->tolerance, most_u = y->a[i1] - near, most_v = y->a[i2] - near,
+             most_s = 1 - near / y->b[j1], most_t = 1 - near / y->b[j2];
+    uint32_t base = (patch->above ? 2u : 1u) << (2 * i + shift_a) | (patch->above2 ? 2u : 1u)
+                                                                        << (2 * j + shift_b);
+    for (k = 0; k < ring->count; k++) {
+        int at = ring->at[k];
+        code[at] = base | icfi_gside(patch->u[at], most_u) << u_at |
+                   icfi_gside(patch->v[at], most_v) << v_at |
+                   icfi_gside(patch->s[at], most_s) << s_at |
+                   icfi_gside(patch->t[at], most_t) << t_at;
     }
 }
 
@@ -2217,6 +2242,25 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
                     icfi_gbox_code(b, x->b, least));
 }
 
+/* The middle of a face of a box, and the two axes along it */
+static void icfi_gface_axes(const icfi_gplace* f, int face, icf_real at, icf_vec3* o, icf_vec3* e1,
+                            icf_vec3* e2)
+{
+    if (face == 0) {
+        *o = icfi_galong(f->p, at, f->x);
+        *e1 = f->y;
+        *e2 = f->z;
+    } else if (face == 1) {
+        *o = icfi_galong(f->p, at, f->y);
+        *e1 = f->z;
+        *e2 = f->x;
+    } else {
+        *o = icfi_galong(f->p, at, f->z);
+        *e1 = f->x;
+        *e2 = f->y;
+    }
+}
+
 /* the points of a patch */
 static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const icfi_gaxis* axis,
                                                   const icfi_gplace* fa, const icfi_gplace* fb,
@@ -2225,24 +2269,40 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     icfi_gboxes y;
     icfi_gpatch patch;
     icfi_gring ring;
-    uint32_t code[8];
-    icf_real m[3], r[3], lowest = ICF_REAL_MAX;
-    icf_vec3 v;
+    uint32_t code[9];
+    icf_real m[3], lowest = ICF_REAL_MAX, slack;
+    const icfi_gplace* f;
+    const icfi_gboxes* ref;
+    icf_vec3 o, e1, e2, n;
     int k;
-    icfi_gboxes_patch(x, axis->n, &y, m, &patch);
+    // faces that just touch are there as a whole, whatever rounding makes of it
+    slack = 16 * ICFI_GEPS * x->size;
+    ref = icfi_gboxes_patch(x, axis->n, margin + 2 * slack, &y, m, &patch);
     if (!patch.count) return lowest;
-    icfi_gpatch_codes(&y, &patch, code);
     ring.count = patch.count;
     for (k = 0; k < patch.count; k++) ring.at[k] = k;
-    icfi_gring_simplify(&ring, patch.u, patch.v, patch.height, code, patch.tolerance);
-    icfi_gring_finish(&ring, patch.u, patch.v, patch.height, patch.area, margin, most);
+    icfi_gring_share(&ring, patch.u, patch.v, patch.area);
+    icfi_gring_lower(&ring, patch.height, margin + slack);
+    icfi_gpatch_codes(ref, &patch, &ring, code);
+    if (ring.count > 1) {
+        icfi_gring_simplify(&ring, patch.u, patch.v, patch.height, code, patch.tolerance);
+        icfi_gring_choose(&ring, patch.u, patch.v, patch.height, most);
+    }
+    if (!ring.count) return lowest;
+
+    // in the world, a corner is o + u along the one side of the face + v along the other + half its
+    // height along the normal
+    f = patch.swapped ? fb : fa;
+    icfi_gface_axes(f, patch.face, patch.above ? ref->a[patch.face] : -ref->a[patch.face], &o, &e1,
+                    &e2);
+    icfi_gcopy3(m, &n);
+    n = icfi_gfrom(f, n);
     for (k = 0; k < ring.count; k++) {
         int at = ring.at[k];
-        icfi_gpatch_point(&y, m, &patch, patch.u[at], patch.v[at], patch.height[at], r);
-        icfi_gcopy3(r, &v);
-        v = patch.swapped ? icf_vec3_add(fb->p, icfi_gfrom(fb, v))
-                          : icf_vec3_add(fa->p, icfi_gfrom(fa, v));
-        icfi_gadd_point(out, v, patch.height[at], ring.share[k], code[at] & 255u, code[at] >> 8);
+        icf_vec3 p = icfi_galong(o, patch.u[at], e1);
+        p = icfi_galong(p, patch.v[at], e2);
+        p = icfi_galong(p, ICF_R(0.5) * patch.height[at], n);
+        icfi_gadd_point(out, p, patch.height[at], ring.share[k], code[at] & 255u, code[at] >> 8);
         lowest = icfi_gleast(lowest, patch.height[at]);
     }
     return lowest;
@@ -2491,7 +2551,9 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
         ring.at[k] = k;
     }
     side = ICF_FABS(4 * u[0] * v[0] * icfi_gpart(local, face));
-    icfi_gring_finish(&ring, u, v, height, side, margin, most);
+    icfi_gring_share(&ring, u, v, side);
+    icfi_gring_lower(&ring, height, margin);
+    icfi_gring_choose(&ring, u, v, height, most);
     for (k = 0; k < ring.count; k++) {
         int i1 = face == 2 ? 0 : face + 1, i2 = face == 0 ? 2 : face - 1, at = ring.at[k];
         x = e;
