@@ -664,6 +664,10 @@ static void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_v
     e = icfi_galong(icfi_galong(w, t, v), -s, u);
     out->s = s;
     out->t = t;
+
+    // at an inner point what joins them is across the segment; a long one would show it if not
+    if (ICF_FABS(s) < half_u) e = icfi_galong(e, -icfi_gdot(e, u), u);
+    if (ICF_FABS(t) < half_v) e = icfi_galong(e, -icfi_gdot(e, v), v);
     out->d = icfi_gunit(&e);
 
     // between inner points the normal is across both; take it from c where that is more exact
@@ -2410,7 +2414,7 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
             e = icfi_galong(e, -h, near.n);
             y = icfi_gdot(e, e);
             if (y >= radius * radius) continue;
-            phi = h - ICF_SQRT(radius * radius - y);
+            phi = icfi_gmost(h - ICF_SQRT(radius * radius - y), out->distance);
             if (phi > margin) continue;
             // halfway between both surfaces
             h = ICF_R(0.5) * (a->radius + h - b->radius);
@@ -2461,6 +2465,15 @@ static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_v
     return low <= high;
 }
 
+/* A point of a box, in its frame, and a gap along the normal there */
+static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, icf_vec3 x,
+                                            icf_vec3 n, icf_real gap, uint32_t code,
+                                            icf_manifold* out)
+{
+    icf_vec3 middle = icfi_gfrom(f, icfi_galong(x, ICF_R(0.5) * gap, n));
+    icfi_gadd_point(out, icf_vec3_add(f->p, middle), gap, 0, code, icfi_gbox_code_at(x, h));
+}
+
 static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icf_transform* ta,
                                                       const icf_shape* b, const icf_transform* tb,
                                                       icf_real margin, int most, icf_manifold* out)
@@ -2489,19 +2502,17 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
             s = range[ends == 2 ? end : range[3] < 0];
             phi = range[2] + s * range[3] - a->radius;
             if (phi > margin) continue;
-            // the point of the core, lowered to the face, and half the gap up again
+            if (phi < out->distance) phi = out->distance; // by rounding alone
+            // the point of the core, lowered to the face
             x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
             least = icfi_gleast(least, phi);
-            icfi_gadd_point(out,
-                            icf_vec3_add(f.p, icfi_gfrom(&f, icfi_galong(x, ICF_R(0.5) * phi, n))),
-                            phi, 0, icfi_gcapsule_code(s, l, tolerance), icfi_gbox_code_at(x, h));
+            icfi_gadd_on_box(&f, h, x, n, phi, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
     if (least > out->distance + 64 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
         if (out->count >= most) out->count = most - 1;
-        x = icfi_galong(near.q, ICF_R(0.5) * out->distance, n);
-        icfi_gadd_point(out, icf_vec3_add(f.p, icfi_gfrom(&f, x)), out->distance, 0,
-                        icfi_gcapsule_code(near.s, l, tolerance), icfi_gbox_code_at(near.q, h));
+        icfi_gadd_on_box(&f, h, near.q, n, out->distance, icfi_gcapsule_code(near.s, l, tolerance),
+                         out);
     }
 }
 
