@@ -830,23 +830,22 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
     if (edge < 0) {
         best -= slack;
         out->d = best;
-        s = icfi_gpart(u, axis) *
-            icfi_gpart(out->n, axis); // sinks in along the segment where below 0
-        if (ICF_FABS(s) * l > slack) {
-            out->s = s > 0 ? -l : l;
-        } else {
-            // flat in the box: the middle of what lies under the face
-            low = -l;
-            high = l;
-            for (k = 0; k < 3; k++) {
-                icf_real uk = icfi_gpart(u, k), a, b;
-                if (k == axis || uk == 0) continue;
-                a = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-                b = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-                low = icfi_gmost(low, icfi_gleast(a, b));
-                high = icfi_gleast(high, icfi_gmost(a, b));
-            }
+        // its lowest place of those under the face; the middle of them if it lies flat in the box
+        low = -l;
+        high = l;
+        for (k = 0; k < 3; k++) {
+            icf_real uk = icfi_gpart(u, k), x, y;
+            if (k == axis || uk == 0) continue;
+            x = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
+            y = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
+            low = icfi_gmost(low, icfi_gleast(x, y));
+            high = icfi_gleast(high, icfi_gmost(x, y));
+        }
+        s = icfi_gpart(u, axis) * icfi_gpart(out->n, axis);
+        if (ICF_FABS(s) * l <= slack) {
             out->s = icfi_gclamp(ICF_R(0.5) * (low + high), l);
+        } else {
+            out->s = icfi_gclamp(s > 0 ? low : high, l);
         }
     } else {
         // against the edge that is outermost along the normal
@@ -1007,7 +1006,7 @@ ICFI_GALWAYS int icfi_gboxes_edge_may(const icfi_gboxes* x, const icf_real m[3][
 static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, icf_real keep,
                             icfi_gaxis* out)
 {
-    icf_real m[3][3], slack = 16 * ICFI_GEPS * x->size, s, best, floor_square, t[3], face[6];
+    icf_real m[3][3], slack = 8 * ICFI_GEPS * x->size, s, best, floor_square, t[3], face[6];
     int i, j, which;
     icfi_gaxis edge;
 
@@ -1189,21 +1188,38 @@ static int icfi_ginside(const icf_real p[3], const icf_real h[3], icf_real slack
            ICF_FABS(p[2]) <= h[2] + slack;
 }
 
-static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
-                                               icf_real p[3], icf_real q[3]);
+static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                              icf_real p[3], icf_real q[3]);
 
-/* Whether the largest gap is the distance: the corner that is outermost along the normal of a face is
-   over the face, or the edges are where they cross. Then p and q are there. */
-static int icfi_gboxes_realised(const icfi_gboxes* x, const icfi_gaxis* axis, icf_real p[3],
-                                icf_real q[3])
+/* The nearest points of two boxes that are apart, or just touch. Edges are tried along directions whose
+   gap is within rounding of the largest, s. */
+static ICFI_GNOINLINE void icfi_gboxes_nearest(const icfi_gboxes* x, icf_real s, icfi_gnear* near)
 {
-    icf_real slack = 16 * ICFI_GEPS * x->size, r[3], d[3];
-    int k;
-    icfi_gboxes_witness(x, axis, p, q);
-    if (!icfi_ginside(p, x->a, slack)) return 0;
-    for (k = 0; k < 3; k++) d[k] = q[k] - x->t[k];
-    for (k = 0; k < 3; k++) r[k] = icfi_gon_b(x, d, k);
-    return icfi_ginside(r, x->b, slack);
+    icfi_gboxes y;
+    icfi_gaxis edge;
+    icf_real slack = 64 * ICFI_GEPS * x->size, square, v[3];
+    int i, j, k;
+
+    // corners of B and A, then of A and B, seen from B
+    near->square = ICF_REAL_MAX;
+    icfi_gboxes_corners(x, near);
+    square = near->square;
+    icfi_gboxes_swap(x, &y);
+    icfi_gboxes_corners(&y, near);
+    if (near->square < square) {
+        for (k = 0; k < 3; k++) v[k] = near->q[k];
+        icfi_gboxes_from_b(x, near->p, 1, near->q);
+        icfi_gboxes_from_b(x, v, 1, near->p);
+        icfi_gboxes_from_b(x, near->n, 0, v);
+        for (k = 0; k < 3; k++) near->n[k] = -v[k];
+    }
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
+            if (icfi_gboxes_edge(x, i, j, &edge) && edge.s >= s - slack) {
+                icfi_gboxes_edges(x, &edge, near);
+            }
+        }
+    }
 }
 
 /* The boxes' distance; `axis` is the largest gap, above 0, and gets the true normal and distance */
@@ -1211,42 +1227,18 @@ static ICFI_GNOINLINE void icfi_gboxes_distance(const icfi_gboxes* x, icfi_gaxis
                                                 icf_real p[3], icf_real q[3])
 {
     icfi_gnear near;
-    icfi_gboxes y;
-    icfi_gaxis edge;
-    icf_real slack = 64 * ICFI_GEPS * x->size, square;
+    icf_real slack = 64 * ICFI_GEPS * x->size;
     icf_vec3 n;
-    int i, j, k;
+    int k;
 
-    if (icfi_gboxes_realised(x, axis, p, q)) return;
-
-    // corners of B and A, then of A and B, seen from B
-    near.square = ICF_REAL_MAX;
-    icfi_gboxes_corners(x, &near);
-    square = near.square;
-    icfi_gboxes_swap(x, &y);
-    icfi_gboxes_corners(&y, &near);
-    if (near.square < square) {
-        icf_real v[3];
-        for (k = 0; k < 3; k++) v[k] = near.q[k];
-        icfi_gboxes_from_b(x, near.p, 1, near.q);
-        for (k = 0; k < 3; k++) near.p[k] = v[k];
-        icfi_gboxes_from_b(x, near.p, 1, v);
-        for (k = 0; k < 3; k++) near.p[k] = v[k];
-        icfi_gboxes_from_b(x, near.n, 0, v);
-        for (k = 0; k < 3; k++) near.n[k] = -v[k];
-    }
-
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) {
-            if (icfi_gboxes_edge(x, i, j, &edge) && edge.s >= axis->s - slack) {
-                icfi_gboxes_edges(x, &edge, &near);
-            }
-        }
-    }
+    // the largest gap is the distance if its corner is over the face, its edges where they cross
+    if (icfi_gboxes_witness(x, axis, p, q)) return;
+    icfi_gboxes_nearest(x, axis->s, &near);
     for (k = 0; k < 3; k++) {
         p[k] = near.p[k];
         q[k] = near.q[k];
     }
+
     // where all but touching corners leave no direction, that of the gap is as good as any
     n = icf_vec3_make(near.n[0], near.n[1], near.n[2]);
     if (near.square > slack * slack && icfi_gunit(&n) > 0) {
@@ -1450,13 +1442,55 @@ static const icfi_gboxes* icfi_gboxes_patch(const icfi_gboxes* x, const icf_real
     return x;
 }
 
-/* Points of A and B where boxes that overlap are as deep as they are along the axis: of corners, edges
-   or faces that are equally deep, the middle of where they are under each other */
-static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
-                                               icf_real p[3], icf_real q[3])
+/* Points of A and B, at the gap of an axis from each other, outermost along its normal: of corners that
+   are equally far out, the middle of where the two faces are over each other. 0 if they nowhere are */
+static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                            icf_real p[3], icf_real q[3])
 {
-    icf_real tie = 64 * ICFI_GEPS, v[3], nb[3], m[3];
-    int k, ties = 0, count = 0;
+    icfi_gpatch patch;
+    icfi_gboxes y;
+    const icfi_gboxes* ref;
+    icf_real u = 0, w = 0, middle[3], v[3], m[3], least = ICF_REAL_MAX;
+    int k, count = 0;
+    ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
+    if (!patch.count) return 0;
+    for (k = 0; k < patch.count; k++) least = icfi_gleast(least, patch.height[k]);
+    for (k = 0; k < patch.count; k++) {
+        if (patch.height[k] > least + 64 * ICFI_GEPS * x->size) continue;
+        u += patch.u[k];
+        w += patch.v[k];
+        count++;
+    }
+    icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, least, middle);
+    if (patch.swapped) {
+        icfi_gboxes_from_b(x, middle, 1, v);
+        for (k = 0; k < 3; k++) middle[k] = v[k];
+    }
+    for (k = 0; k < 3; k++) {
+        p[k] = middle[k] - ICF_R(0.5) * axis->s * axis->n[k];
+        q[k] = middle[k] + ICF_R(0.5) * axis->s * axis->n[k];
+    }
+    return 1;
+}
+
+/* Whether p and q are in their boxes, but for rounding */
+static int icfi_gboxes_hold(const icfi_gboxes* x, const icf_real p[3], const icf_real q[3])
+{
+    icf_real slack = 16 * ICFI_GEPS * x->size, r[3], d[3];
+    int k;
+    if (!icfi_ginside(p, x->a, slack)) return 0;
+    for (k = 0; k < 3; k++) d[k] = q[k] - x->t[k];
+    for (k = 0; k < 3; k++) r[k] = icfi_gon_b(x, d, k);
+    return icfi_ginside(r, x->b, slack);
+}
+
+/* Points of A and B where the gap of the axis is. 0 if there are none, which happens between boxes that
+   are apart, where the distance is larger than any gap. */
+static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                              icf_real p[3], icf_real q[3])
+{
+    icf_real tie = 64 * ICFI_GEPS, v[3], nb[3];
+    int k, ties = 0;
     if (axis->axis > 6) {
         icfi_gnear near;
         near.square = ICF_REAL_MAX;
@@ -1464,10 +1498,8 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
         for (k = 0; k < 3; k++) q[k] = near.q[k];
         // the lines may miss each other by rounding, the normal does not
         for (k = 0; k < 3; k++) p[k] = q[k] - axis->s * axis->n[k];
-        return;
-    }
-    for (k = 0; k < 3; k++) nb[k] = icfi_gon_b(x, axis->n, k);
-    if (axis->axis <= 3) {
+    } else if (axis->axis <= 3) {
+        for (k = 0; k < 3; k++) nb[k] = icfi_gon_b(x, axis->n, k);
         for (k = 0; k < 3; k++) {
             v[k] = nb[k] < 0 ? x->b[k] : -x->b[k];
             ties += ICF_FABS(nb[k]) < tie;
@@ -1481,32 +1513,24 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
         }
         for (k = 0; k < 3; k++) q[k] = p[k] + axis->s * axis->n[k];
     }
-    if (ties) {
-        icfi_gpatch patch;
-        icfi_gboxes y;
-        const icfi_gboxes* ref;
-        icf_real u = 0, w = 0, sum[3], least = 0;
-        ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
-        for (k = 0; k < patch.count; k++) {
-            if (k == 0 || patch.height[k] < least) least = patch.height[k];
-        }
-        for (k = 0; k < patch.count; k++) {
-            if (patch.height[k] > least + 4 * tie * x->size) continue;
-            u += patch.u[k];
-            w += patch.v[k];
-            count++;
-        }
-        if (!count || least > axis->s + 4 * tie * x->size) return;
-        icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, axis->s, sum);
-        if (patch.swapped) {
-            icfi_gboxes_from_b(x, sum, 1, v);
-            for (k = 0; k < 3; k++) sum[k] = v[k];
-        }
+    if (!ties && icfi_gboxes_hold(x, p, q)) return 1;
+    if (!ties && axis->s > 0) return 0;
+
+    // nearly parallel faces or edges: which corner is outermost is left to rounding, and it may be one
+    // that is not over the other box
+    if (icfi_gboxes_flush(x, axis, p, q) && icfi_gboxes_hold(x, p, q)) return 1;
+    if (axis->s > 0) return 0;
+
+    // they just touch, at their rims
+    if (axis->s > -1024 * ICFI_GEPS * x->size) {
+        icfi_gnear near;
+        icfi_gboxes_nearest(x, axis->s, &near);
         for (k = 0; k < 3; k++) {
-            p[k] = sum[k] - ICF_R(0.5) * axis->s * axis->n[k];
-            q[k] = sum[k] + ICF_R(0.5) * axis->s * axis->n[k];
+            p[k] = near.p[k];
+            q[k] = near.q[k];
         }
     }
+    return 1;
 }
 
 /* ---- two shapes */
@@ -1587,7 +1611,7 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
     } else {
-        icfi_gboxes_witness(&x, &axis, p, q);
+        (void)icfi_gboxes_witness(&x, &axis, p, q);
     }
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
@@ -2340,8 +2364,8 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     icfi_gcopy3(axis.n, &v);
     out->normal = icfi_gfrom(&fa, v);
     lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
-    if (lowest > axis.s + 256 * ICFI_GEPS * x.size) {
-        if (!apart) icfi_gboxes_witness(&x, &axis, p, q);
+    if (lowest > axis.s + 32 * ICFI_GEPS * x.size) {
+        if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
         if (out->count >= most) out->count = most - 1;
         icfi_gwitness_point(&x, &fa, &axis, p, q, out);
     }
@@ -2425,7 +2449,7 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
             least = icfi_gleast(least, phi);
         }
     }
-    if (least > out->distance + 64 * ICFI_GEPS * (radius + la + lb)) {
+    if (least > out->distance + 4 * ICFI_GEPS * (radius + la + lb)) {
         if (out->count >= most) out->count = most - 1;
         h = a->radius + ICF_R(0.5) * out->distance;
         e = icfi_galong(icfi_galong(p, near.s, u), h, near.n);
@@ -2509,7 +2533,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
             icfi_gadd_on_box(&f, h, x, n, phi, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
-    if (least > out->distance + 64 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
+    if (least > out->distance + 16 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
         if (out->count >= most) out->count = most - 1;
         icfi_gadd_on_box(&f, h, near.q, n, out->distance, icfi_gcapsule_code(near.s, l, tolerance),
                          out);
