@@ -2068,6 +2068,22 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
     p->feature = a | b << 8;
 }
 
+/* The point where the distance is, when there is none so low: in place of a higher one of the same name,
+   or as one more, or in place of the last */
+static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
+                             uint32_t a, uint32_t b)
+{
+    int k;
+    for (k = 0; k < out->count; k++) {
+        if (out->point[k].feature != (a | b << 8)) continue;
+        out->point[k].position = position;
+        out->point[k].distance = distance;
+        return;
+    }
+    if (out->count >= most) out->count = most - 1;
+    icfi_gadd_point(out, position, distance, 0, a, b);
+}
+
 /* ---- a polygon of corners around, of which some are left out */
 
 typedef struct icfi_gring {
@@ -2140,11 +2156,13 @@ static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real mar
 }
 
 /* Leaves out corners of the same name as the next one, and those that are within a tolerance of the
-   line of their neighbours, which get their share; never the lowest */
+   line of their neighbours, which get their share; of these not the lowest, unless a neighbour is as low
+   to within a part in 65536 of the tolerance, which is 1e-6 of the size at most */
 static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real* v,
                                 const icf_real* height, const uint32_t* code, icf_real tolerance)
 {
     int k, lowest = r->at[0];
+    icf_real level = tolerance / 65536;
     for (k = 1; k < r->count; k++) {
         if (height[r->at[k]] < height[lowest]) lowest = r->at[k];
     }
@@ -2164,7 +2182,7 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
         icf_real pu = u[b] - u[a], pv = v[b] - v[a], qu = u[c] - u[b], qv = v[c] - v[b];
         icf_real cross = pu * qv - pv * qu, square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
         if (cross * cross < square * tolerance * tolerance && pu * qu + pv * qv > 0 &&
-            b != lowest) {
+            (b != lowest || icfi_gleast(height[a], height[c]) - height[b] <= level)) {
             r->share[before] += r->share[k] / 2;
             r->share[after] += r->share[k] / 2;
             icfi_gring_drop(r, k);
@@ -2252,7 +2270,7 @@ static void icfi_gpatch_codes(const icfi_gboxes* y, const icfi_gpatch* patch,
    corners */
 static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_gplace* fa,
                                                const icfi_gaxis* axis, const icf_real p[3],
-                                               const icf_real q[3], icf_manifold* out)
+                                               const icf_real q[3], int most, icf_manifold* out)
 {
     icf_real r[3], b[3], least, s;
     icf_vec3 middle;
@@ -2265,9 +2283,8 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
                            ICF_R(0.5) * (p[2] + q[2]));
     s = axis->s;
     middle = icf_vec3_add(fa->p, icfi_gfrom(fa, middle));
-    if (out->count == ICF_MANIFOLD_POINTS) out->count--;
-    icfi_gadd_point(out, middle, s, 0, icfi_gbox_code(p, x->a, least),
-                    icfi_gbox_code(b, x->b, least));
+    icfi_gadd_lowest(out, middle, s, most, icfi_gbox_code(p, x->a, least),
+                     icfi_gbox_code(b, x->b, least));
 }
 
 /* The middle of a face of a box, and the two axes along it */
@@ -2364,10 +2381,9 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     icfi_gcopy3(axis.n, &v);
     out->normal = icfi_gfrom(&fa, v);
     lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
-    if (lowest > axis.s + 32 * ICFI_GEPS * x.size) {
+    if (lowest > axis.s + 32 * ICFI_GEPS * x.size + keep / 256) {
         if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
-        if (out->count >= most) out->count = most - 1;
-        icfi_gwitness_point(&x, &fa, &axis, p, q, out);
+        icfi_gwitness_point(&x, &fa, &axis, p, q, most, out);
     }
 }
 
@@ -2439,7 +2455,7 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
             y = icfi_gdot(e, e);
             if (y >= radius * radius) continue;
             phi = icfi_gmost(h - ICF_SQRT(radius * radius - y), out->distance);
-            if (phi > margin) continue;
+            if (phi > margin + 16 * ICFI_GEPS * (radius + la + lb)) continue;
             // halfway between both surfaces
             h = ICF_R(0.5) * (a->radius + h - b->radius);
             e = icfi_galong(icf_vec3_scale(ICF_R(0.5), e), h, near.n);
@@ -2450,11 +2466,10 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
         }
     }
     if (least > out->distance + 4 * ICFI_GEPS * (radius + la + lb)) {
-        if (out->count >= most) out->count = most - 1;
         h = a->radius + ICF_R(0.5) * out->distance;
         e = icfi_galong(icfi_galong(p, near.s, u), h, near.n);
-        icfi_gadd_point(out, e, out->distance, 0, icfi_gcapsule_code(near.s, la, tolerance),
-                        icfi_gcapsule_code(near.t, lb, tolerance));
+        icfi_gadd_lowest(out, e, out->distance, most, icfi_gcapsule_code(near.s, la, tolerance),
+                         icfi_gcapsule_code(near.t, lb, tolerance));
     }
 }
 
@@ -2491,11 +2506,11 @@ static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_v
 
 /* A point of a box, in its frame, and a gap along the normal there */
 static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, icf_vec3 x,
-                                            icf_vec3 n, icf_real gap, uint32_t code,
+                                            icf_vec3 n, icf_real gap, int most, uint32_t code,
                                             icf_manifold* out)
 {
     icf_vec3 middle = icfi_gfrom(f, icfi_galong(x, ICF_R(0.5) * gap, n));
-    icfi_gadd_point(out, icf_vec3_add(f->p, middle), gap, 0, code, icfi_gbox_code_at(x, h));
+    icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
 static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icf_transform* ta,
@@ -2505,7 +2520,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
     icfi_gplace f;
     icfi_gsegment_box_near near;
     icf_vec3 p, u, x, h = b->half, n;
-    icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s;
+    icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
     icfi_glocate(b, tb, &f);
     p = icfi_gto(&f, icfi_gsub(icfi_gcenter(a, ta), f.p));
@@ -2517,6 +2532,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
     out->normal = icfi_gturned(icfi_gfrom(&f, n));
     tolerance = icfi_gleast(icfi_gleast(icfi_gleast(h.x, h.y), icfi_gleast(h.z, a->radius)), l) *
                 ICF_R(0.015625);
+    slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
     k = 0;
     if (ICF_FABS(n.y) > ICF_FABS(n.x)) k = 1;
     if (ICF_FABS(n.z) > ICF_FABS(icfi_gpart(n, k))) k = 2;
@@ -2525,18 +2541,17 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
         for (end = 0; end < ends; end++) {
             s = range[ends == 2 ? end : range[3] < 0];
             phi = range[2] + s * range[3] - a->radius;
-            if (phi > margin) continue;
+            if (phi > margin + slack) continue;
             if (phi < out->distance) phi = out->distance; // by rounding alone
             // the point of the core, lowered to the face
             x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
             least = icfi_gleast(least, phi);
-            icfi_gadd_on_box(&f, h, x, n, phi, icfi_gcapsule_code(s, l, tolerance), out);
+            icfi_gadd_on_box(&f, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
-    if (least > out->distance + 16 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
-        if (out->count >= most) out->count = most - 1;
-        icfi_gadd_on_box(&f, h, near.q, n, out->distance, icfi_gcapsule_code(near.s, l, tolerance),
-                         out);
+    if (least > out->distance + slack) {
+        icfi_gadd_on_box(&f, h, near.q, n, out->distance, most,
+                         icfi_gcapsule_code(near.s, l, tolerance), out);
     }
 }
 
@@ -2546,17 +2561,20 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
                                                      icf_real margin, int most, icf_manifold* out)
 {
     icf_vec3 n = icfi_gaxis_z(b, tb), c = icfi_gcenter(a, ta), local, e, x;
-    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side;
+    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side,
+                                    slack;
     icfi_gplace f;
     icfi_gring ring;
     int k, face = 0;
     icfi_glocate(a, ta, &f);
     local = icfi_gto(&f, n);
+    slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
     out->normal = icfi_gturned(n);
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
         out->distance = low;
         ring.count = 0;
+        if (low <= margin) margin += slack;
         for (k = 0; k < 2; k++) {
             side = k ? a->half.z : -a->half.z;
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
@@ -2587,7 +2605,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
     }
     side = ICF_FABS(4 * u[0] * v[0] * icfi_gpart(local, face));
     icfi_gring_share(&ring, u, v, side);
-    icfi_gring_lower(&ring, height, margin);
+    icfi_gring_lower(&ring, height, out->distance <= margin ? margin + slack : margin);
     icfi_gring_choose(&ring, u, v, height, most);
     for (k = 0; k < ring.count; k++) {
         int i1 = face == 2 ? 0 : face + 1, i2 = face == 0 ? 2 : face - 1, at = ring.at[k];

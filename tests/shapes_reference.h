@@ -225,6 +225,7 @@ static reference_result reference_distance(const reference_shape* a, const refer
 {
     reference_result r;
     wide best = -1e30L, d;
+    wide3 n;
     int i, j, k;
     if (a->dimension < 0 || b->dimension < 0) {
         r.distance = r.core = reference_gap(a, b, wide_make(0, 0, 0));
@@ -246,7 +247,13 @@ static reference_result reference_distance(const reference_shape* a, const refer
         for (i = 0; i < 3; i++) {
             for (j = 0; j < 3; j++) {
                 if (a->half[i] == 0 || b->half[j] == 0) continue;
-                d = reference_core_gap(a, b, wide_cross(a->axis[i], b->axis[j]));
+                n = wide_cross(a->axis[i], b->axis[j]);
+                if (wide_length(n) < 1e-17L) continue;
+                // nearly parallel ones magnify the rounding even of long double: once more across both
+                n = wide_along(wide_make(0, 0, 0), 1 / wide_length(n), n);
+                n = wide_along(n, -wide_dot(n, a->axis[i]), a->axis[i]);
+                n = wide_along(n, -wide_dot(n, b->axis[j]), b->axis[j]);
+                d = reference_core_gap(a, b, n);
                 best = d > best ? d : best;
             }
         }
