@@ -2076,6 +2076,7 @@ static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real dist
     int k;
     for (k = 0; k < out->count; k++) {
         if (out->point[k].feature != (a | b << 8)) continue;
+        if (distance >= out->point[k].distance) return;
         out->point[k].position = position;
         out->point[k].distance = distance;
         return;
