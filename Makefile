@@ -7,7 +7,7 @@ CFLAGS ?= -O2
 CXXFLAGS ?= -O2
 LDLIBS = -lm
 
-MAIN_EXAMPLE = 03_incline
+MAIN_EXAMPLE = 04_arm
 
 # tests/test_X.c makes build/test_X and build/test_X_float; those named here are also built with
 # ICF_NO_SIMD, as test_X_scalar and test_X_scalar_float

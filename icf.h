@@ -1,9 +1,9 @@
 /* icf.h - 0.1.0 - irrotational contact fields: contact that is solved, not fudged
 
-   One C99 file, no dependency beyond libc. Hand it a mass matrix, the velocities that bodies would
-   have without contact, and the contacts; it answers with the velocities and impulses that solve the
-   problem, to the tolerance asked, every time, and says how near they are. Bodies, joints and time
-   stepping will come on top; this manual describes what is in it today and nothing else.
+   One C99 file, no dependency beyond libc. It moves bodies, robots and what they touch: every step is
+   one convex problem, solved to the tolerance asked, every time, with a statement of how near the answer
+   is. Stiffness, dissipation and friction are physical numbers. Or hand it matrices and contacts of your
+   own, and take velocities and impulses back.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of this file.
 
    DO THIS
@@ -23,37 +23,32 @@
 
        int main(void)
        {
-           // a puck of 2 kg slides on a table: one clique of three velocities, read by one link
-           int32_t size = 3, rows = 3, start[2] = {0, 1}, clique = 0, i, k;
-           icf_real mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-           icf_real p[3] = {0, 0, 0}, v[3] = {1, 0, 0}, v_free[3];
-           icf_contact contact = icf_default_contact(); // 1e6 N/m, friction 0.5, normal z
-           icf_problem problem = icf_default_problem();
-           icf_workspace workspace = {0};
+           icf_world_def def = icf_default_world_def(); // gravity -9.81 m/s^2 along z
+           icf_body_def ball_def = icf_default_body_def(); // 1 kg, the inertia of a ball 1 m across
+           icf_body_state state;
+           icf_world world = {0};
+           icf_body ball;
+           int i;
 
-           problem.dt = (icf_real)0.001;
-           problem.cliques = 1;
-           problem.clique_sizes = &size;
-           problem.mass = mass;
-           problem.v_free = v_free;
-           problem.links = 1;
-           problem.link_rows = &rows;
-           problem.link_start = start;
-           problem.block_clique = &clique;
-           problem.blocks = same;
-           problem.contacts = 1;
-           problem.contact = &contact;
-           icf_workspace_reserve(&workspace, &problem);
+           icf_world_create(&world, &def);
+           ball_def.pose.p.z = 2;
+           ball_def.velocity.x = 1;
+           icf_body_create(&world, &ball_def, &ball);
 
-           for (i = 0; i < 500; i++) {
-               for (k = 0; k < 3; k++) v_free[k] = v[k];
-               v_free[2] -= problem.dt * (icf_real)9.81; // what gravity alone would do
-               contact.distance = p[2];
-               if (icf_solve(&problem, NULL, &workspace, v, NULL) != ICF_RESULT_OK) return 1;
-               for (k = 0; k < 3; k++) p[k] += problem.dt * v[k];
+           for (i = 0; i < 480; i++) {
+               // what collision detection would find: where the ball and the ground, z = 0, are nearest
+               icf_touch touch = icf_default_touch(&world); // 1e6 N/m, friction 0.5, normal z
+               icf_body_get_state(&world, ball, &state);
+               touch.b = ball; // touch.a is none: the ground
+               touch.id = 1;
+               touch.point = icf_vec3_make(state.center.x, state.center.y, 0);
+               touch.contact.distance = state.center.z - (icf_real)0.5;
+               icf_world_add_touch(&world, &touch);
+               if (icf_world_step(&world, (icf_real)(1.0 / 240)) != ICF_RESULT_OK) return 1;
            }
-           printf("it slid %.3f m, and sinks in by %.1f um\n", p[0], -1e6 * p[2]);
-           icf_workspace_destroy(&workspace);
+           icf_body_get_state(&world, ball, &state);
+           printf("it rolls at %.3f m/s, %.3f m above the ground\n", state.velocity.x, state.center.z);
+           icf_world_destroy(&world);
            return 0;
        }
 
@@ -69,6 +64,7 @@
          >>api-potentials                       what contacts, limits, motors and the rest cost
          >>api-solver                           the convex solver
          >>api-sensitivities                    derivatives of the answer
+         >>api-world                            bodies, joints, time
        the implementation, one section a layer, each knowing only those above it
          >>config                               compilers, assertions, memory functions
          >>math                                 layer 2: small math
@@ -84,8 +80,6 @@
          >>sensitivities                        layer 8: derivatives of the answer
          >>world                                layer 9: bodies, joints, time
        >>licence
-
-   The section >>world holds its place in this version and is empty.
 
    OPTIONS
 
@@ -121,8 +115,54 @@
    DOES NOT
 
    print, abort, keep global state, start threads, read clocks or files, or allocate unless you call a
-   function whose name ends in _create or _reserve. It has no graphics and no collision detection; the
-   second file, icf_geometry.h, is where the latter will live.
+   function whose name ends in _create, _clone or _reserve, or use a world that was created, which grows
+   when it has to. It has no graphics. Collision detection is in the second file, icf_geometry.h.
+
+   STEP BY STEP: A WORLD
+
+       icf_world_create(&world, &def);              // or icf_world_init, with memory of your own
+       icf_body_create(&world, &body_def, &body);   // every def comes from its icf_default_ function
+       icf_joint_create(&world, &joint_def, &joint);
+       loop:
+           icf_body_apply_force(...); icf_joint_set_target(...);
+           icf_world_add_touch(&world, &touch);     // each point where two bodies touch, or nearly
+           icf_world_step(&world, dt);              // takes forces and touches, moves all
+           icf_body_get_state(&world, body, &state);
+           icf_world_events(&world, &count); icf_world_get_touch(&world, i, &result);
+       icf_world_destroy(&world);
+
+   A body is static, kinematic, or dynamic. Its pose is that of its own axes; velocities are those of its
+   centre of mass, in the axes of the world.
+
+   A joint hangs one body, the child, on another or on the ground. What is joined so is a tree: its
+   bodies move exactly as their joints let them, and only the joints' velocities are unknowns. Loops are
+   closed by constraints, which are forces, as stiff as the step allows. icf_world_frames makes the two
+   frames of either from a point and an axis in the world:
+
+       icf_joint_def j = icf_default_joint_def(ICF_JOINT_REVOLUTE);
+       j.parent = upper;
+       j.child = lower;
+       icf_world_frames(&world, upper, lower, elbow, axis, &j.parent_frame, &j.child_frame);
+       icf_joint_create(&world, &j, &joint);
+
+   position[0] of that joint is 0 where the bodies are now. A motor is motor_stiffness, motor_damping,
+   target and effort, the most it can do; stiff ones are safe, for they act at the end of the step.
+
+   Touches are for one step: give all of them before each. id is a number of yours for a point of
+   contact that lasts, such as of the features that touch; it makes events, and the next solve faster.
+   Of touches that are apart, give those that can close within a step.
+
+   Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees
+   take their gyroscopic and centrifugal forces from the start of the step: fast ones want ICF_METHOD_MIDPOINT
+   or a shorter step.
+
+   A call or a step that is refused changes nothing; world.reason says why in a few words, world.which
+   of what, and where something is full, world.needed how much of it would do. A world of icf_world_init
+   stays in its memory; icf_world_move carries it to a larger block.
+
+   icf_world_save copies what the future depends on, about 300 bytes a body; what is loaded goes on with
+   the same bits, in any world with room, on any machine of the same byte order. For rollback save each
+   frame; icf_world_hash tells two worlds apart.
 
    STEP BY STEP: CONTACT
 
@@ -226,11 +266,12 @@
    x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
    inlined into them: for equal bits there too, compile them with -ffp-contract=off.
 
-   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is the least that a solve
-   takes; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
+   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is always enough for a
+   solve; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
    much would let it factor all. icf_workspace_reserve finds that out beforehand. They are slower, and
    where contacts are so stiff beside the masses that H has a condition beyond about 1e12 they may end
-   as ICF_RESULT_NOT_CONVERGED.
+   as ICF_RESULT_NOT_CONVERGED. So may a barrier law under Similar friction that is far too weak for what
+   presses on it: its wall is curved, and Newton's method creeps along it.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
@@ -361,20 +402,57 @@ typedef double icf_real;
 
 /* In float every function has another name, so that a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
+#define icf_body_apply_force icf_body_apply_force_float
+#define icf_body_apply_impulse icf_body_apply_impulse_float
+#define icf_body_apply_torque icf_body_apply_torque_float
+#define icf_body_create icf_body_create_float
+#define icf_body_destroy icf_body_destroy_float
+#define icf_body_get_def icf_body_get_def_float
+#define icf_body_get_state icf_body_get_state_float
+#define icf_body_is_valid icf_body_is_valid_float
+#define icf_body_island icf_body_island_float
+#define icf_body_set_def icf_body_set_def_float
+#define icf_body_set_pose icf_body_set_pose_float
+#define icf_body_set_velocity icf_body_set_velocity_float
+#define icf_body_velocity_at icf_body_velocity_at_float
+#define icf_constraint_create icf_constraint_create_float
+#define icf_constraint_destroy icf_constraint_destroy_float
+#define icf_constraint_get_def icf_constraint_get_def_float
+#define icf_constraint_get_state icf_constraint_get_state_float
+#define icf_constraint_is_valid icf_constraint_is_valid_float
+#define icf_constraint_set_def icf_constraint_set_def_float
 #define icf_contact_delassus icf_contact_delassus_float
 #define icf_contact_evaluate icf_contact_evaluate_float
 #define icf_contact_jacobian icf_contact_jacobian_float
 #define icf_contact_push icf_contact_push_float
+#define icf_contact_set_material icf_contact_set_material_float
 #define icf_contact_term_make icf_contact_term_make_float
+#define icf_default_body_def icf_default_body_def_float
+#define icf_default_constraint_def icf_default_constraint_def_float
 #define icf_default_contact icf_default_contact_float
+#define icf_default_joint_def icf_default_joint_def_float
+#define icf_default_material icf_default_material_float
 #define icf_default_options icf_default_options_float
 #define icf_default_problem icf_default_problem_float
 #define icf_default_row icf_default_row_float
+#define icf_default_touch icf_default_touch_float
+#define icf_default_world_def icf_default_world_def_float
 #define icf_dense_factor icf_dense_factor_float
 #define icf_dense_solve icf_dense_solve_float
 #define icf_get_contact icf_get_contact_float
 #define icf_get_row icf_get_row_float
+#define icf_joint_apply_effort icf_joint_apply_effort_float
+#define icf_joint_create icf_joint_create_float
+#define icf_joint_destroy icf_joint_destroy_float
+#define icf_joint_get_def icf_joint_get_def_float
+#define icf_joint_get_state icf_joint_get_state_float
+#define icf_joint_is_valid icf_joint_is_valid_float
+#define icf_joint_set_def icf_joint_set_def_float
+#define icf_joint_set_position icf_joint_set_position_float
+#define icf_joint_set_target icf_joint_set_target_float
+#define icf_joint_set_velocity icf_joint_set_velocity_float
 #define icf_law_check icf_law_check_float
+#define icf_material_combine icf_material_combine_float
 #define icf_normal_evaluate icf_normal_evaluate_float
 #define icf_result_string icf_result_string_float
 #define icf_row_evaluate icf_row_evaluate_float
@@ -401,6 +479,33 @@ typedef double icf_real;
 #define icf_workspace_destroy icf_workspace_destroy_float
 #define icf_workspace_init icf_workspace_init_float
 #define icf_workspace_reserve icf_workspace_reserve_float
+#define icf_world_add_touch icf_world_add_touch_float
+#define icf_world_body_at icf_world_body_at_float
+#define icf_world_body_count icf_world_body_count_float
+#define icf_world_bytes icf_world_bytes_float
+#define icf_world_clear_touches icf_world_clear_touches_float
+#define icf_world_clone icf_world_clone_float
+#define icf_world_create icf_world_create_float
+#define icf_world_destroy icf_world_destroy_float
+#define icf_world_diagnose icf_world_diagnose_float
+#define icf_world_events icf_world_events_float
+#define icf_world_frames icf_world_frames_float
+#define icf_world_get_def icf_world_get_def_float
+#define icf_world_get_island icf_world_get_island_float
+#define icf_world_get_stats icf_world_get_stats_float
+#define icf_world_get_touch icf_world_get_touch_float
+#define icf_world_hash icf_world_hash_float
+#define icf_world_init icf_world_init_float
+#define icf_world_load icf_world_load_float
+#define icf_world_move icf_world_move_float
+#define icf_world_save icf_world_save_float
+#define icf_world_save_bytes icf_world_save_bytes_float
+#define icf_world_set_def icf_world_set_def_float
+#define icf_world_step icf_world_step_float
+#define icf_world_time icf_world_time_float
+#define icf_world_touch_count icf_world_touch_count_float
+#define icf_world_touches icf_world_touches_float
+#define icf_world_try icf_world_try_float
 #endif
 
 #ifdef __cplusplus
@@ -1101,19 +1206,34 @@ typedef struct icf_iteration {
     icf_real momentum_error; /* the same over max(|D A v|, |D J' gamma|), of the worst island */
 } icf_iteration;
 
+/* How the solve of one island went: of cliques that links and couplings connect. They are numbered in
+   the order of their first clique. */
+typedef struct icf_island {
+    int32_t cliques, links;
+    int32_t iterations, factorizations;
+    int32_t iterative;                                    /* 1: without a factor */
+    int32_t stop;                                         /* icf_stop */
+    icf_real cost, gradient, momentum_error, certificate; /* as in icf_stats */
+} icf_island;
+
 /* From icf_default_options(). */
 typedef struct icf_options {
     icf_real tolerance; /* stop at this momentum error, SAP (26); default 1e-5, in float 1e-4 */
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
-    int32_t iterative; /* 1: conjugate gradients, always; default 0: when memory is short */
+    /* 1: conjugate gradients, always; 0, the default: when memory is short; -1: never, the solve is
+       refused then (TOO_SMALL) */
+    int32_t iterative;
     int (*should_stop)(
         void* user); /* asked once an iteration: not 0 ends the solve; default NULL */
     void* user;
     icf_iteration* history; /* takes the first history_capacity iterations; default NULL */
     int32_t history_capacity;
-    int32_t cookie; /* private */
+    icf_island* island; /* takes the first island_capacity islands; default NULL */
+    int32_t island_capacity;
+    int32_t* island_of; /* of each clique, its island, -1 if nothing touches it; default NULL */
+    int32_t cookie;     /* private */
 } icf_options;
 
 /* What is wrong when a call refuses its input */
@@ -1263,6 +1383,382 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
 /* b += J' impulse of one contact; impulse along t1, t2, normal. */
 ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
                                     const icf_real impulse[3], icf_real* b);
+
+// ------------------------------------------------------------------------------------------------
+// The world: bodies, joints, time
+// >>api-world
+
+/* Names of what is in a world. All zero is none; as a body it is the ground, which does not move. The
+   name of something that was destroyed is refused, and is never given to something else. */
+typedef struct icf_body {
+    uint32_t index, generation;
+} icf_body;
+
+typedef struct icf_joint {
+    uint32_t index, generation;
+} icf_joint;
+
+typedef struct icf_constraint {
+    uint32_t index, generation;
+} icf_constraint;
+
+/* A world: the struct and, behind it, one block of memory. Zeroed or made by icf_world_init,
+   icf_world_create or icf_world_clone. The block holds no pointers, but do not copy this struct. */
+typedef struct icf_world {
+    int (*should_stop)(
+        void* user); /* asked by the solver once an iteration, or NULL; the caller's */
+    void* user;
+    /* of the last call that was refused: a few words, or NULL; what of that there should be room for;
+       which one, a slot as of icf_world_body_at, a number of a contact or a place in a list */
+    const char* reason;
+    size_t needed;
+    int32_t which;
+    /* private */
+    int32_t owner;
+    void* memory;
+    size_t bytes;
+} icf_world;
+
+/* How time goes on. q moves by dt times the mean of the old and new velocity (midpoint) or the new one. */
+typedef enum icf_method {
+    ICF_METHOD_SYMPLECTIC_EULER, /* forces at the start of the step; springs, dampers and motors of joints
+                                    at its end, so that they may be stiff. First order */
+    ICF_METHOD_MIDPOINT,         /* all forces half way. Second order between contacts */
+    ICF_METHOD_IMPLICIT_EULER /* all forces at the end. First order; takes energy out of motion */
+} icf_method;
+
+/* From icf_default_world_def() */
+typedef struct icf_world_def {
+    /* room for so many; worlds of icf_world_create and icf_world_clone grow by themselves */
+    int32_t bodies;      /* default 64 */
+    int32_t joints;      /* default 64 */
+    int32_t constraints; /* default 16 */
+    int32_t contacts;    /* touches in a step, default 256 */
+    int32_t tree;        /* velocities of the largest tree of joints; 0, the default: 6 + joints */
+    size_t
+        solver; /* bytes for the solver; 0, the default: a guess. With less than it would like the
+                            solver is slower: stats.bytes says how much that is */
+
+    icf_vec3 gravity;   /* default (0, 0, -9.81) m/s^2 */
+    int32_t method;     /* icf_method */
+    int32_t substeps;   /* of each step, with the contacts given before it; default 1 */
+    int32_t model;      /* icf_model that icf_default_touch puts in; default lagged */
+    icf_real tolerance; /* of the solver; default as in icf_options */
+    int32_t iterations; /* likewise */
+    int32_t cookie;     /* private */
+} icf_world_def;
+
+typedef enum icf_body_kind {
+    ICF_BODY_DYNAMIC,  /* moved by forces */
+    ICF_BODY_STATIC,   /* not at all */
+    ICF_BODY_KINEMATIC /* with the velocity it is given, whatever pushes it */
+} icf_body_kind;
+
+/* Axes of the world along or about which a body without joints does not move */
+typedef enum icf_lock {
+    ICF_LOCK_X = 1,
+    ICF_LOCK_Y = 2,
+    ICF_LOCK_Z = 4,
+    ICF_LOCK_TURN_X = 8,
+    ICF_LOCK_TURN_Y = 16,
+    ICF_LOCK_TURN_Z = 32
+} icf_lock;
+
+/* From icf_default_body_def(): a dynamic body of 1 kg, a ball 1 m across in its inertia, at the origin */
+typedef struct icf_body_def {
+    int32_t kind;
+    uint32_t locks;            /* icf_lock, added up */
+    icf_transform pose;        /* of the body's axes */
+    icf_vec3 velocity;         /* of the centre of mass, m/s, in the axes of the world */
+    icf_vec3 angular_velocity; /* rad/s, in the axes of the world */
+    icf_real mass;             /* kg */
+    icf_vec3 center;           /* centre of mass, in the axes of the body */
+    icf_mat3 inertia;          /* about the centre of mass, in the axes of the body, kg m^2 */
+    icf_real linear_damping, angular_damping; /* share of the velocity lost, 1/s */
+    icf_real gravity_scale;                   /* default 1 */
+    uint64_t user;                            /* the caller's, kept and saved */
+    int32_t cookie;                           /* private */
+} icf_body_def;
+
+typedef struct icf_body_state {
+    icf_transform pose;
+    icf_vec3 center, velocity; /* of the centre of mass, in the world */
+    icf_vec3 angular_velocity;
+} icf_body_state;
+
+typedef enum icf_joint_kind {
+    ICF_JOINT_REVOLUTE,  /* turns about z by position[0], rad */
+    ICF_JOINT_PRISMATIC, /* slides along z by position[0], m */
+    ICF_JOINT_BALL, /* turns by the quaternion position[0..3]; velocities about the child's axes */
+    ICF_JOINT_PLANAR,    /* slides along x and y, and turns about z */
+    ICF_JOINT_UNIVERSAL, /* turns about x, and then about y */
+    ICF_JOINT_WELD
+} icf_joint_kind;
+
+/* A joint makes a body, the child, a part of its parent's tree: it then moves only as the joint lets
+   it, exactly. z and so on are axes of the joint's frame. From icf_default_joint_def(kind). Numbers of
+   each velocity of a joint come in threes. */
+typedef struct icf_joint_def {
+    int32_t kind;
+    icf_body parent, child;                  /* parent: none is the ground */
+    icf_transform parent_frame, child_frame; /* the joint's frame, in the axes of each body */
+    icf_real position[4], velocity[3];
+    icf_real rest[4];            /* where the spring is at rest */
+    icf_real stiffness, damping; /* N m/rad and N m s/rad, or N/m and N s/m. Of a ball joint the
+                                             torque is 2 stiffness sin(angle / 2) */
+    icf_real rotor_inertia, gear_ratio; /* adds rotor_inertia gear_ratio^2, kg m^2 or kg */
+    icf_real dry_friction;              /* N m or N, against each velocity */
+    icf_real lower[3], upper[3]; /* limits; default -/+ICF_REAL_MAX, none. Not of ball joints */
+    icf_real motor_stiffness, motor_damping; /* motor: pushes towards target and target_velocity, */
+    icf_real target[4], target_velocity[3], feedforward[3]; /* and by feedforward, in all */
+    icf_real effort; /* at most this; below 0: without limit */
+    uint64_t user;
+    int32_t cookie; /* private */
+} icf_joint_def;
+
+typedef struct icf_joint_state {
+    icf_real position[4], velocity[3];
+    icf_real motor[3], limit[3],
+        friction[3]; /* what they did in the last step, on average: N m or N */
+} icf_joint_state;
+
+typedef enum icf_constraint_kind {
+    ICF_CONSTRAINT_WELD,
+    ICF_CONSTRAINT_BALL,   /* holds two points together */
+    ICF_CONSTRAINT_HINGE,  /* and two axes, z */
+    ICF_CONSTRAINT_SLIDER, /* all but motion along z of A */
+    ICF_CONSTRAINT_DISTANCE, /* keeps two points lower to upper apart: equal, a rod; with lower 0, a rope;
+                                with stiffness, a spring */
+    ICF_CONSTRAINT_COUPLER /* keeps sum of ratio * position + offset of up to four joints at 0 */
+} icf_constraint_kind;
+
+/* A constraint closes loops, between any two bodies, by forces. It is as stiff as the step allows. From
+   icf_default_constraint_def(kind). */
+typedef struct icf_constraint_def {
+    int32_t kind;
+    icf_body a, b; /* one may be none, the ground */
+    icf_transform a_frame,
+        b_frame;           /* in the axes of each body: points, and axes of hinge, slider, weld */
+    icf_real lower, upper; /* distance, m; default 0, ICF_REAL_MAX */
+    icf_real stiffness, damping, length; /* of the spring of a distance: N/m, N s/m, m */
+    int32_t joints;                      /* of a coupler: how many, which, */
+    icf_joint joint[4];
+    int32_t number[4]; /* which of its positions, default 0; not of ball joints */
+    icf_real ratio[4], offset;
+    uint64_t user;
+    int32_t cookie; /* private */
+} icf_constraint_def;
+
+typedef struct icf_constraint_state {
+    icf_vec3 force,
+        torque;     /* on B at its point, in the axes of the world, average of the last step. Of a
+                               coupler force.x, on the sum */
+    icf_real error; /* how far it is from being kept, m; of a coupler, its sum */
+    icf_real turn_error; /* likewise, rad */
+} icf_constraint_state;
+
+/* A point where two bodies touch, or are about to: what collision detection finds. From
+   icf_default_touch(). */
+typedef struct icf_touch {
+    icf_body a, b;
+    icf_vec3 point; /* in the world */
+    uint64_t id;    /* the caller's name of it, unique among those of a pair. By it and the bodies a
+                            contact is known from step to step. 0: not followed */
+    icf_contact contact; /* its law. In the axes of the world: normal, from A to B, tangent, and
+                            surface_velocity; distance below 0 is overlap. Give those with a distance above
+                            0 as well, up to where bodies may get in a step: they keep fast ones from
+                            passing through. link and point are not read */
+} icf_touch;
+
+/* What a touch did in the last step; of substeps, the last, but for the impulse. */
+typedef struct icf_touch_result {
+    icf_body a, b;
+    uint64_t id;
+    icf_vec3 impulse;           /* in the axes of the world, on B, all substeps together, N s */
+    icf_contact_result contact; /* contact.force: in the axes of the world */
+} icf_touch_result;
+
+typedef enum icf_event_kind { ICF_EVENT_BEGUN, ICF_EVENT_PERSISTS, ICF_EVENT_ENDED } icf_event_kind;
+
+/* A touch with an id and a normal force in the last step, or in the one before it. */
+typedef struct icf_event {
+    int32_t kind;
+    int32_t touch; /* its number among the touches of the step, -1 if it was not given any more */
+    icf_body a, b;
+    uint64_t id;
+    icf_real impulse; /* along the normal, N s */
+} icf_event;
+
+typedef struct icf_diagnosis {
+    icf_real kinetic, potential;         /* J; potential: of gravity and of the springs of joints */
+    icf_vec3 momentum, angular_momentum; /* of all dynamic bodies; angular: about the origin */
+    icf_real mass;
+    icf_real dissipated;  /* in the last step, by contacts, dampers and dry friction, J */
+    icf_real violation;   /* the worst error of a constraint, m */
+    icf_real penetration; /* the deepest overlap at the start of the last step, m */
+} icf_diagnosis;
+
+/* What a surface is made of; of two surfaces together, what an icf_contact needs. */
+typedef struct icf_material {
+    icf_real stiffness;   /* N/m; ICF_REAL_MAX: rigid, the other decides */
+    icf_real dissipation; /* s/m */
+    icf_real relaxation;  /* s */
+    icf_real friction;
+    icf_real friction_static; /* below 0: the same */
+    icf_real torsion, rolling;
+} icf_material;
+
+/* As icf_default_contact() has it, with twice its stiffness: two of them make one of those. */
+ICF_API icf_material icf_default_material(void);
+
+/* Stiffness as of springs in series, dissipation weighted by stiffness (the softer one deforms),
+   relaxations added, friction 2 m1 m2 / (m1 + m2); torsion and rolling the larger. A rule of your own is a
+   function of yours. */
+ICF_API icf_material icf_material_combine(const icf_material* a, const icf_material* b);
+ICF_API void icf_contact_set_material(icf_contact* contact, const icf_material* material);
+
+ICF_API icf_world_def icf_default_world_def(void);
+ICF_API icf_body_def icf_default_body_def(void);
+ICF_API icf_joint_def icf_default_joint_def(icf_joint_kind kind);
+ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind);
+
+/* How many bytes a world of that def takes; 0 if that is more than size_t holds, or def is none. */
+ICF_API size_t icf_world_bytes(const icf_world_def* def);
+
+/* Not less than that, as a constant for an array (of uint64_t or double): for the default of `tree`
+   and `solver`. */
+#define ICF_WORLD_BYTES(bodies, joints, constraints, contacts) \
+    ((size_t)8192 + (size_t)(bodies)*2048 + (size_t)(joints)*2048 + (size_t)(constraints)*4096 + \
+     (size_t)(contacts)*4096)
+
+/* A world in the caller's memory, aligned to 8 bytes, at least icf_world_bytes of it. */
+ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
+                                  const icf_world_def* def);
+
+/* Carries a world into another block, for other capacities: those of def, of which nothing else is
+   read. The old block is not freed, unless the world was created. Errors: TOO_SMALL, and nothing
+   changed, also if a capacity is below what the world holds. Results of the last step are lost. */
+ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
+                                  const icf_world_def* def);
+
+#ifndef ICF_NO_MALLOC
+/* With memory of ICF_MALLOC. It grows when it has to, between a call and the step; not in a solve. */
+ICF_API icf_result icf_world_create(icf_world* world, const icf_world_def* def);
+ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world);
+ICF_API void icf_world_destroy(icf_world* world);
+#endif
+
+/* The def as it is now. Setting it changes all but capacities. */
+ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def);
+ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def);
+
+/* Saves what the future depends on: everything but the touches given for the next step, and results of
+   the last. What is loaded goes on with the same bits. A load into a world of too small capacities is
+   refused, if that was not created; bytes that are not a saved world of this version, precision and
+   byte order, or were damaged, are BAD_DEF. */
+ICF_API size_t icf_world_save_bytes(const icf_world* world);
+ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity);
+ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count);
+
+/* A number that depends on all that would be saved but capacities; the same on every machine. */
+ICF_API uint64_t icf_world_hash(const icf_world* world);
+
+/* Bodies. Errors: BAD_ARGUMENT (a name that is none, a number out of range), BAD_DEF, NOT_FINITE, NOT_SPD (an
+   inertia that no body has), TOO_SMALL (no room). A body with a joint has its pose from that: setting
+   it is BAD_STATE. Destroying a body takes its joints and constraints along. */
+ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, icf_body* body);
+ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body);
+ICF_API int icf_body_is_valid(const icf_world* world, icf_body body);
+ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_body_def* def);
+ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def);
+ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf_body_state* state);
+ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose);
+ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
+                                         icf_vec3 angular_velocity);
+
+/* Of the point of the body that is at `point`. */
+ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, icf_vec3 point,
+                                        icf_vec3* velocity);
+
+/* Added up until the next step, which takes them. In the axes of the world. */
+ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec3 force,
+                                        icf_vec3 point);
+ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_vec3 torque);
+
+/* At once, on the body and what is joined to it. */
+ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
+                                          icf_vec3 point);
+
+/* All bodies: those of slots 0 to the count, not included; none where a slot is empty. */
+ICF_API int32_t icf_world_body_count(const icf_world* world);
+ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot);
+
+/* Both frames of a joint or a constraint for two bodies where they are, from a point and a z axis in the
+   world. */
+ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body b, icf_vec3 point,
+                                    icf_vec3 axis, icf_transform* a_frame, icf_transform* b_frame);
+
+/* Joints. Creating one moves the child, and what is joined to it, to where the joint has it. The child
+   must be dynamic, without a joint and locks, and not carry its parent. Destroying one sets the child free
+   where it is. Setting the def changes all but kind, bodies and frames. */
+ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, icf_joint* joint);
+ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint);
+ICF_API int icf_joint_is_valid(const icf_world* world, icf_joint joint);
+ICF_API icf_result icf_joint_get_def(const icf_world* world, icf_joint joint, icf_joint_def* def);
+ICF_API icf_result icf_joint_set_def(icf_world* world, icf_joint joint, const icf_joint_def* def);
+ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
+                                       icf_joint_state* state);
+/* As many numbers as the joint has: 1, 4 (ball), 3 (planar), 2 (universal), 0; velocities 1, 3, 3, 2,
+   0. */
+ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
+                                          const icf_real* position);
+ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
+                                          const icf_real* velocity);
+ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const icf_real* position,
+                                        const icf_real* velocity, const icf_real* feedforward);
+/* Added up until the next step, which takes it. */
+ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint,
+                                          const icf_real* effort);
+
+ICF_API icf_result icf_constraint_create(icf_world* world, const icf_constraint_def* def,
+                                         icf_constraint* constraint);
+ICF_API icf_result icf_constraint_destroy(icf_world* world, icf_constraint constraint);
+ICF_API int icf_constraint_is_valid(const icf_world* world, icf_constraint constraint);
+ICF_API icf_result icf_constraint_get_def(const icf_world* world, icf_constraint constraint,
+                                          icf_constraint_def* def);
+ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint constraint,
+                                          const icf_constraint_def* def);
+ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constraint constraint,
+                                            icf_constraint_state* state);
+
+/* Touches of the next step: added one by one, those of a pair one after another best, kept in an array
+   that may be edited until the step takes them. */
+ICF_API icf_touch icf_default_touch(const icf_world* world);
+ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch);
+ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count);
+ICF_API void icf_world_clear_touches(icf_world* world);
+
+/* Moves the world by dt, in s, above 0. What is refused leaves all as it was, the touches too:
+   BAD_ARGUMENT, NOT_FINITE (also of what would become of the world), NOT_SPD (the inertia of a tree),
+   TOO_SMALL, and what icf_solve says. NOT_CONVERGED: a budget ended; the world has moved, by the best
+   velocities found, and the stats say how good they are. */
+ICF_API icf_result icf_world_step(icf_world* world, icf_real dt);
+
+/* The same, but the world stays where it is and keeps the touches: only results are as after the step. */
+ICF_API icf_result icf_world_try(icf_world* world, icf_real dt);
+
+/* Results of the last step. BAD_STATE before one, and after a step that failed, a load or a move. */
+ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats);
+ICF_API int32_t icf_world_touch_count(const icf_world* world);
+ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
+                                       icf_touch_result* result);
+ICF_API const icf_event* icf_world_events(const icf_world* world, int32_t* count);
+ICF_API icf_result icf_world_get_island(const icf_world* world, int32_t island, icf_island* result);
+/* The island of a body in the last step, -1 if nothing touched its tree. */
+ICF_API int32_t icf_body_island(const icf_world* world, icf_body body);
+
+ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* diagnosis);
+ICF_API icf_real icf_world_time(const icf_world* world);
 
 #ifdef __cplusplus
 }
@@ -4732,6 +5228,9 @@ static icf_result icfi_contact_check(const icf_contact* c, const char** reason)
                             c->spin_tolerance,
                             c->torsion,
                             c->rolling,
+                            c->impulse_guess.x,
+                            c->impulse_guess.y,
+                            c->impulse_guess.z,
                             c->effective_mass_inverse};
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
     int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
@@ -5238,7 +5737,7 @@ typedef struct icfi_island {
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
-    int32_t iterations, factorizations, trials, convex, at_best;
+    int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha;       /* of the last interior point iteration */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
@@ -7768,11 +8267,13 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     (void)icfi_arena_take(&wish, at.factor, 1);
     (void)icfi_arena_take(&wish, factor ? factor : (size_t)-1, 1);
     if (wish.result == ICF_RESULT_OK && s->stats->bytes < wish.peak) s->stats->bytes = wish.peak;
-    if (!s->options->iterative && factor && wish.peak <= s->bytes) {
+    if (s->options->iterative <= 0 && factor && wish.peak <= s->bytes) {
         return icf_sparse_bind(&island->sparse, ICF_SPARSE_FULL, s->memory + at.factor,
                                s->bytes - at.factor);
     }
+    if (s->options->iterative < 0) return ICF_RESULT_TOO_SMALL;
     s->stats->iterative++;
+    island->iterative = 1;
     return icf_sparse_bind(&island->sparse, ICF_SPARSE_ITERATIVE, s->memory + at.factor,
                            s->bytes - at.factor);
 }
@@ -7822,11 +8323,30 @@ static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island
     return first < s->p->contacts ? first : -1;
 }
 
+/* The options' arrays of islands. energy: its certificate, where A has no blocks off its diagonal */
+static void icfi_report_island(const icfi_solve* s, const icfi_island* island, int32_t number,
+                               icf_real energy)
+{
+    icf_island* out;
+    if (number >= s->options->island_capacity) return;
+    out = s->options->island + number;
+    out->cliques = island->cliques;
+    out->links = island->links;
+    out->iterations = island->iterations;
+    out->factorizations = island->factorizations;
+    out->iterative = island->iterative;
+    out->stop = (int32_t)island->stop;
+    out->cost = island->cost;
+    out->gradient = island->gradient;
+    out->momentum_error = island->error;
+    out->certificate = s->bound == ICF_REAL_MAX ? ICF_REAL_MAX : energy * s->bound;
+}
+
 static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0;
+    icf_real certificate = 0, own = 0, energy;
     int32_t k, i;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
@@ -7853,7 +8373,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         done.cost += island.cost;
         done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
         done.momentum_error = icfi_max(done.momentum_error, island.error);
-        certificate += icfi_dual_energy(s, &island, s->gradient);
+        energy = icfi_dual_energy(s, &island, s->gradient);
+        certificate += energy;
+        icfi_report_island(s, &island, k, energy);
         /* in the history, this island stays from here on as it is now */
         for (i = island.iterations + 1; i < stats->history; i++) {
             icf_iteration* h = s->options->history + i;
@@ -7923,7 +8445,8 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     if (options->tolerance < 0 || options->energy < 0 || options->iterations < 0 ||
         options->factorizations < 0 || options->history_capacity < 0 ||
-        (options->history_capacity && !options->history)) {
+        (options->history_capacity && !options->history) || options->island_capacity < 0 ||
+        (options->island_capacity && !options->island)) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
     }
     result = icfi_open(&s, problem, options, workspace, stats, &at);
@@ -7949,6 +8472,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
+        if (options->island_of) options->island_of[i] = s.group[i] >= 0 ? s.group[i] : -1;
         if (s.group[i] >= 0) s.moving += problem->clique_sizes[i];
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
@@ -7958,7 +8482,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
-        stats->bytes = least;
+        if (stats->bytes < least) stats->bytes = least;
         return result;
     }
 
@@ -8397,8 +8921,4184 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 9: the world
+// Layer 9: the world: bodies, joints, time
 // >>world
+
+/* A clique of the solver is a tree: a body that nothing holds (6 velocities: of
+   its centre of mass, and angular), or one that hangs on the ground, with all that is joined to it.
+   A step, for substeps h of it:
+
+     the free velocities v* of each tree, which are those after the step if nothing touched it, and
+       its mass matrix A, with dampers and springs in it (SAP (13) to (17), as corrected)
+     links: one for each pair of bodies that touch, one for each constraint, one for each velocity of
+       a joint that has something to say; and the cliques that they read
+     icf_solve, with the velocities before as start and impulses before as what to expect
+     positions, from the new velocities and, for the midpoint rule, half of the old
+
+   All of it is done in scratch, which is copied into the state at the end. The block is
+
+     [ header | bodies | joints | constraints | what the last step knew of contacts ]   the state
+     [ session | scratch | results | touches | the solver's workspace ]                 the cache
+
+   and nothing in the cache reaches a later step, but for touches that were added and the order of
+   trees, which is a function of the state. */
+
+#define ICFI_WORLD_MAGIC 0x1cf30001u /* and so the order of bytes */
+#define ICFI_WORLD_COOKIE 0x1cf0aaaa
+#define ICFI_BODY_COOKIE 0x1cf0b0d1
+#define ICFI_JOINT_COOKIE 0x1cf0701f
+#define ICFI_CONSTRAINT_COOKIE 0x1cf0c0f5
+
+/* Records of the state: reals first, then 64 and 32 bits, so that there is no padding in them and a
+   hash can go through them by the size of a number. */
+typedef struct icfi_motion {
+    icf_quat q;
+    icf_vec3 x, v, w; /* of the centre of mass */
+} icfi_motion;
+
+typedef struct icfi_body {
+    icfi_motion m;
+    icf_real mass;
+    icf_vec3 center;
+    icf_real inertia[6]; /* xx, yy, zz, xy, xz, yz, about the centre of mass */
+    icf_vec3 force, torque;
+    icf_real linear_damping, angular_damping, gravity_scale;
+    uint64_t user;
+    uint32_t generation, flags;
+    int32_t joint; /* that holds it, -1: none */
+    int32_t next;  /* the next free slot */
+} icfi_body;
+
+typedef struct icfi_joint {
+    icf_real position[4], velocity[3], effort_now[3];
+    icf_transform frame[2]; /* in the parent, in the child */
+    icf_real rest[4], stiffness, damping, armature, dry_friction;
+    icf_real lower[3], upper[3];
+    icf_real motor_stiffness, motor_damping, target[4], target_velocity[3], feedforward[3], effort;
+    icf_real rotor_inertia, gear_ratio, spare;
+    uint64_t user;
+    uint32_t generation, flags;
+    int32_t parent, child; /* slots; parent -1: the ground */
+    int32_t kind, next;
+} icfi_joint;
+
+typedef struct icfi_constraint {
+    icf_transform frame[2];
+    icf_real lower, upper, stiffness, damping, length, offset, ratio[4];
+    uint64_t user;
+    uint32_t generation, flags;
+    int32_t body[2]; /* slots, -1: the ground */
+    int32_t joint[4], number[4];
+    int32_t kind, joints, next, spare;
+} icfi_constraint;
+
+/* A contact that acted in the last step */
+typedef struct icfi_memory {
+    icf_real impulse[3]; /* of its last substep, along t1, t2, normal */
+    icf_real spare;
+    uint64_t id;
+    int32_t body[2];
+} icfi_memory;
+
+typedef struct icfi_header {
+    icf_real gravity[3], tolerance, time, spare_real;
+    uint64_t checksum, solver, steps;
+    uint32_t magic, version, real, spare;
+    uint32_t record[4]; /* sizes of the records above, in bytes */
+    int32_t bodies, joints, constraints, contacts, tree, model;
+    int32_t body_end, joint_end, constraint_end, memories; /* slots that were ever used; contacts */
+    int32_t body_free, joint_free, constraint_free;        /* first free slot, -1: none */
+    int32_t method, substeps, iterations;
+} icfi_header;
+
+enum { ICFI_ALIVE = 1, ICFI_KIND_SHIFT = 1, ICFI_LOCKS_SHIFT = 8 };
+
+/* Body and joint of a place in the order of trees: parents come before children. */
+typedef struct icfi_world_place {
+    int32_t body, joint; /* slots; joint -1: the free root of a tree */
+    int32_t parent;      /* a place, -1: none, or what carries the tree and does not belong to it */
+    int32_t dof, dofs;   /* its velocities in those of the tree */
+} icfi_world_place;
+
+typedef struct icfi_world_tree {
+    int32_t first, places; /* in the order */
+    int32_t dof, dofs;     /* in vectors of all velocities */
+    int32_t carrier;       /* slot of the static or kinematic body that carries it, -1: none */
+    int32_t single;        /* 1: a free body alone */
+    int32_t clique;        /* in this step's problem, -1: untouched */
+    size_t mass_at;        /* its block of A, where not single */
+    icf_vec3 origin; /* that spatial vectors are about: the centre of mass of its first body */
+} icfi_world_tree;
+
+/* Spatial vectors: angular part, linear part */
+typedef struct icfi_spatial {
+    icf_vec3 a, l;
+} icfi_spatial;
+
+typedef struct icfi_inertia {
+    icf_real mass;
+    icf_vec3 moment;   /* mass times centre */
+    icf_real about[6]; /* xx, yy, zz, xy, xz, yz about the origin */
+} icfi_inertia;
+
+/* A touch in the making, and what became of it */
+typedef struct icfi_touching {
+    icf_vec3 at[2];     /* the point in the axes of each body; of the ground, in the world */
+    icf_real distance0; /* at the start of the step */
+    icf_vec3 impulse;   /* in the world, on B, of all substeps */
+    int32_t body[2];    /* slots, -1: the ground */
+    int32_t memory;     /* what is known of it, -1: nothing */
+    int32_t contact;    /* in the problem, -1: neither side moves */
+    icf_real normal_impulse;
+} icfi_touching;
+
+/* What links of joints and constraints are about: rows of the problem in order */
+typedef struct icfi_row_owner {
+    int32_t joint, constraint, number,
+        what; /* slot or -1; velocity or axis; 0 motor 1 limit 2 dry */
+} icfi_row_owner;
+
+typedef struct icfi_session {
+    icf_stats stats;
+    icf_workspace workspace;
+    int32_t sorted; /* trees are as the state has them */
+    int32_t trees, places, dofs;
+    int32_t touches;       /* for the next step */
+    int32_t solved;        /* results are there */
+    int32_t results, rows; /* touches and rows of them */
+    int32_t events;
+    icf_real dt, dissipated, penetration;
+    size_t largest; /* velocities of the largest tree */
+} icfi_session;
+
+/* Everything in the block, by pointers that last for one call. */
+typedef struct icfi_sim {
+    icf_world* world;
+    icfi_header* header;
+    icfi_body* body;
+    icfi_joint* joint;
+    icfi_constraint* constraint;
+    icfi_memory* memory;
+
+    icfi_session* session;
+    icfi_world_tree* tree;
+    icfi_world_place* place;
+    int32_t *place_of, *tree_of;                   /* of each body */
+    icfi_motion *motion, *half;                    /* of each body */
+    icf_real *position, *half_position, *velocity; /* of each joint: 4, 4, 3 */
+    icfi_spatial* column;                          /* of each velocity of a tree: what it moves */
+    uint8_t* by_parent;                            /* 1: the column moves with the parent */
+    icfi_spatial *speed, *rate, *push;             /* of each place */
+    icfi_inertia* inertia;
+    icf_real *v0, *v_free, *v, *change;
+    icf_real *mass, *factor;
+
+    /* the problem */
+    int32_t *size, *link_rows, *link_start, *block_clique, *island_of;
+    icf_real *problem_mass, *problem_v_free, *problem_v_last, *problem_v, *blocks, *bias;
+    icf_contact* contact;
+    icf_row* row;
+    icfi_row_owner* owner;
+    icf_island* island;
+
+    icf_touch* touch;
+    icfi_touching* touching;
+    icf_touch* done; /* touches of the last step */
+    icf_contact_result* result;
+    icf_row_result* row_result;
+    icf_real* joint_work;      /* 9 impulses of each joint: motor, limit, dry friction */
+    icf_real* constraint_work; /* 6 of each constraint */
+    icfi_memory* memory_next;
+    int32_t* table; /* of the memories, by hash */
+    uint8_t* met;   /* memories that a touch was found for */
+    icf_event* event;
+    unsigned char* workspace;
+    size_t workspace_bytes, table_size, state_bytes;
+
+    /* the substep */
+    icf_problem problem;
+    icf_real h, blend;  /* blend: share of the new velocity in the motion, theta_vq */
+    icf_real lean;      /* share of the new state in springs and dampers, theta */
+    size_t mass_used;   /* numbers in the blocks of A */
+    int32_t velocities; /* of the cliques */
+    size_t block_used;  /* numbers in blocks, which lie at the start of the workspace */
+} icfi_sim;
+
+/* ---- small math ---- */
+
+/* Small math that is called rather than inlined, where frames would add up. Not `always inline`: a compiler
+   that does not optimise keeps a frame for each, one that does inlines what is short. */
+static ICFI_NOINLINE icf_quat icfi_turn_by_vector(icf_vec3 r)
+{
+    return icf_quat_from_rotation_vector(r);
+}
+
+static ICFI_NOINLINE icf_quat icfi_turn_on(icf_quat q, icf_vec3 w, icf_real h)
+{
+    return icf_quat_integrate(q, w, h);
+}
+
+static ICFI_NOINLINE icf_transform icfi_compose(icf_transform a, icf_transform b)
+{
+    return icf_transform_mul(a, b);
+}
+
+static ICFI_NOINLINE icf_vec3 icfi_transform_point(icf_transform t, icf_vec3 p)
+{
+    return icf_transform_apply(t, p);
+}
+
+static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
+{
+    return icf_transform_inverse(t);
+}
+
+static icf_vec3 icfi_cross(icf_vec3 a, icf_vec3 b)
+{
+    return icf_vec3_cross(a, b);
+}
+
+static icf_vec3 icfi_sum(icf_vec3 a, icf_vec3 b)
+{
+    return icf_vec3_add(a, b);
+}
+
+static icf_vec3 icfi_difference(icf_vec3 a, icf_vec3 b)
+{
+    return icf_vec3_sub(a, b);
+}
+
+static icf_vec3 icfi_add_scaled(icf_vec3 a, icf_real s, icf_vec3 b)
+{
+    return icf_vec3_add_scaled(a, s, b);
+}
+
+static icf_vec3 icfi_scaled(icf_real s, icf_vec3 a)
+{
+    return icf_vec3_scale(s, a);
+}
+
+/* share a + (1 - share) b */
+static icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
+{
+    return icf_vec3_add_scaled(icf_vec3_scale(share, a), 1 - share, b);
+}
+
+static icf_vec3 icfi_rotate(icf_quat q, icf_vec3 v)
+{
+    return icf_quat_rotate(q, v);
+}
+
+static icf_quat icfi_quat_product(icf_quat a, icf_quat b)
+{
+    return icf_quat_mul(a, b);
+}
+
+static icf_mat3 icfi_axes(icf_quat q)
+{
+    return icf_mat3_from_quat(q);
+}
+
+static icf_real icfi_inner(icf_vec3 a, icf_vec3 b)
+{
+    return icf_vec3_dot(a, b);
+}
+
+/* ---- capacities and the block ---- */
+
+ICF_API icf_world_def icf_default_world_def(void)
+{
+    icf_options options = icf_default_options();
+    icf_world_def d;
+    ICFI_MEMSET(&d, 0, sizeof d);
+    d.bodies = 64;
+    d.joints = 64;
+    d.constraints = 16;
+    d.contacts = 256;
+    d.gravity.z = -ICF_R(9.81);
+    d.substeps = 1;
+    d.tolerance = options.tolerance;
+    d.iterations = options.iterations;
+    d.cookie = ICFI_WORLD_COOKIE;
+    return d;
+}
+
+static icf_result icfi_world_refuse(icf_world* w, icf_result result, int32_t which,
+                                    const char* reason)
+{
+    w->reason = reason;
+    w->which = which;
+    return result;
+}
+
+static icf_result icfi_world_full(icf_world* w, const char* what, size_t needed)
+{
+    w->reason = what;
+    w->needed = needed;
+    w->which = 0;
+    return ICF_RESULT_TOO_SMALL;
+}
+
+static const char* icfi_world_def_check(const icf_world_def* d)
+{
+    const icf_real all[] = {d->gravity.x, d->gravity.y, d->gravity.z, d->tolerance};
+    const int32_t most = sizeof(size_t) < 4 ? 0x3fff : 0x3ffffff;
+    if (!icfi_all_finite(4, all)) return "gravity or tolerance: not finite";
+    if (d->bodies < 0 || d->bodies > most) return "bodies";
+    if (d->joints < 0 || d->joints > most) return "joints";
+    if (d->constraints < 0 || d->constraints > most) return "constraints";
+    if (d->contacts < 0 || d->contacts > most) return "contacts";
+    if (d->tree < 0 || d->tree > 46000) return "tree";
+    if (d->method < ICF_METHOD_SYMPLECTIC_EULER || d->method > ICF_METHOD_IMPLICIT_EULER)
+        return "method";
+    if (d->substeps < 1) return "substeps";
+    if (d->model < ICF_MODEL_LAGGED || d->model > ICF_MODEL_SAP) return "model";
+    if (d->tolerance < 0) return "tolerance";
+    if (d->iterations < 0) return "iterations";
+    return NULL;
+}
+
+/* Capacities of a def, in a header with nothing in it */
+static void icfi_header_make(icfi_header* h, const icf_world_def* d)
+{
+    ICFI_MEMSET(h, 0, sizeof *h);
+    h->magic = ICFI_WORLD_MAGIC;
+    h->version = ICF_VERSION;
+    h->real = sizeof(icf_real);
+    h->record[0] = sizeof(icfi_body);
+    h->record[1] = sizeof(icfi_joint);
+    h->record[2] = sizeof(icfi_constraint);
+    h->record[3] = sizeof(icfi_memory);
+    h->bodies = d->bodies;
+    h->joints = d->joints;
+    h->constraints = d->constraints;
+    h->contacts = d->contacts;
+    h->tree = d->tree;
+    h->solver = d->solver;
+    h->body_free = h->joint_free = h->constraint_free = -1;
+    h->gravity[0] = d->gravity.x;
+    h->gravity[1] = d->gravity.y;
+    h->gravity[2] = d->gravity.z;
+    h->method = d->method;
+    h->substeps = d->substeps;
+    h->model = d->model;
+    h->tolerance = d->tolerance;
+    h->iterations = d->iterations;
+}
+
+/* The largest tree that there is room for, where the def does not say */
+static size_t icfi_tree_most(const icfi_header* h)
+{
+    size_t all = 6 + 3 * (size_t)h->joints;
+    if (h->tree) return (size_t)h->tree < 6 ? 6 : (size_t)h->tree;
+    return all < 64 ? all : 6 + (size_t)h->joints > 46000 ? (size_t)46000 : 6 + (size_t)h->joints;
+}
+
+/* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
+   largest. */
+static size_t icfi_mass_room(const icfi_header* h)
+{
+    size_t jointed = (size_t)(h->joints < h->bodies ? h->joints : h->bodies),
+           most = icfi_tree_most(h);
+    /* a tree of 6 + k velocities takes 36 + k (12 + k) */
+    return icfi_plus(icfi_times(36, (size_t)h->bodies), icfi_times(3 * jointed, most + 6));
+}
+
+/* What the blocks and the solver of a step in those capacities take: a guess, with factors of piles that
+   are not too wide, and half of the contacts on trees where there are joints. The solver does with less. */
+static size_t icfi_solver_guess(const icfi_header* h)
+{
+    size_t links = (size_t)h->contacts + (size_t)h->constraints, r = sizeof(icf_real);
+    size_t bodies = (size_t)h->bodies < 2 * links ? (size_t)h->bodies : 2 * links;
+    size_t most = icfi_tree_most(h),
+           n = icfi_plus(icfi_times(900, links), icfi_times(1500, bodies));
+    n = icfi_plus(n, icfi_times(r * 222, links + bodies));
+    if (h->joints) {
+        n = icfi_plus(n, icfi_times(r * (3 * (links / 8) + (size_t)h->joints + 12), most));
+        n = icfi_plus(n, icfi_times(1500, (size_t)h->joints));
+        n = icfi_plus(n, icfi_times(6 * r, icfi_mass_room(h)));
+    }
+    return icfi_plus(n, 4096);
+}
+
+#define ICFI_TAKE(pointer, type, count) \
+    do { \
+        size_t at_ = icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
+        s->pointer = memory ? ICFI_AT(type, memory, at_) : NULL; \
+    } while (0)
+
+/* Where everything is in a block, or, without one, how large it must be: arena->peak. */
+static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
+                              icfi_sim* s)
+{
+    size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
+    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 3 * j;
+    size_t rows = 9 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    ICFI_TAKE(header, icfi_header, 1);
+    ICFI_TAKE(body, icfi_body, b);
+    ICFI_TAKE(joint, icfi_joint, j);
+    ICFI_TAKE(constraint, icfi_constraint, c);
+    ICFI_TAKE(memory, icfi_memory, n);
+    s->state_bytes = arena->used;
+
+    ICFI_TAKE(session, icfi_session, 1);
+    ICFI_TAKE(tree, icfi_world_tree, b);
+    ICFI_TAKE(place, icfi_world_place, b);
+    ICFI_TAKE(place_of, int32_t, b);
+    ICFI_TAKE(tree_of, int32_t, b);
+    ICFI_TAKE(motion, icfi_motion, b);
+    ICFI_TAKE(half, icfi_motion, j ? b : 0);
+    ICFI_TAKE(position, icf_real, 4 * j);
+    ICFI_TAKE(half_position, icf_real, 4 * j);
+    ICFI_TAKE(velocity, icf_real, 3 * j);
+    ICFI_TAKE(column, icfi_spatial, j ? dofs : 0);
+    ICFI_TAKE(by_parent, uint8_t, j ? dofs : 0);
+    ICFI_TAKE(speed, icfi_spatial, j ? b : 0);
+    ICFI_TAKE(rate, icfi_spatial, j ? b : 0);
+    ICFI_TAKE(push, icfi_spatial, j ? b : 0);
+    ICFI_TAKE(inertia, icfi_inertia, j ? b : 0);
+    ICFI_TAKE(v0, icf_real, dofs);
+    ICFI_TAKE(v_free, icf_real, dofs);
+    ICFI_TAKE(v, icf_real, dofs);
+    ICFI_TAKE(change, icf_real, dofs);
+    ICFI_TAKE(mass, icf_real, j ? room : 0);
+    ICFI_TAKE(factor, icf_real, j ? icfi_times(icfi_tree_most(h), icfi_tree_most(h)) : 0);
+
+    ICFI_TAKE(size, int32_t, b);
+    ICFI_TAKE(link_rows, int32_t, links);
+    ICFI_TAKE(link_start, int32_t, links + 1);
+    ICFI_TAKE(block_clique, int32_t, 2 * links + 2 * c);
+    ICFI_TAKE(island_of, int32_t, b);
+    ICFI_TAKE(island, icf_island, b);
+    ICFI_TAKE(problem_mass, icf_real, room);
+    ICFI_TAKE(problem_v_free, icf_real, dofs);
+    ICFI_TAKE(problem_v_last, icf_real, dofs);
+    ICFI_TAKE(problem_v, icf_real, dofs);
+    ICFI_TAKE(bias, icf_real, 6 * links);
+    ICFI_TAKE(contact, icf_contact, n);
+    ICFI_TAKE(row, icf_row, rows);
+    ICFI_TAKE(owner, icfi_row_owner, rows);
+
+    ICFI_TAKE(touch, icf_touch, n);
+    ICFI_TAKE(touching, icfi_touching, n);
+    ICFI_TAKE(done, icf_touch, n);
+    ICFI_TAKE(result, icf_contact_result, n);
+    ICFI_TAKE(row_result, icf_row_result, rows);
+    ICFI_TAKE(joint_work, icf_real, 9 * j);
+    ICFI_TAKE(constraint_work, icf_real, 6 * c);
+    ICFI_TAKE(memory_next, icfi_memory, n);
+    while (size < 2 * n) size *= 2;
+    s->table_size = size;
+    ICFI_TAKE(table, int32_t, size);
+    ICFI_TAKE(met, uint8_t, n);
+    ICFI_TAKE(event, icf_event, 2 * n);
+    s->workspace_bytes = h->solver ? (size_t)h->solver : icfi_solver_guess(h);
+    ICFI_TAKE(workspace, unsigned char, s->workspace_bytes);
+    s->blocks = (icf_real*)(void*)s->workspace;
+}
+#undef ICFI_TAKE
+
+static int icfi_world_is(const icf_world* w)
+{
+    return w && w->memory && ICFI_AT(const icfi_header, w->memory, 0)->magic == ICFI_WORLD_MAGIC;
+}
+
+static icfi_header* icfi_header_of(const icf_world* w)
+{
+    return ICFI_AT(icfi_header, w->memory, 0);
+}
+
+/* The bodies alone, which follow the header: for what is asked often */
+static icfi_body* icfi_bodies_of(const icf_world* w)
+{
+    return ICFI_AT(icfi_body, w->memory,
+                   (sizeof(icfi_header) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE);
+}
+
+static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
+{
+    icfi_arena arena = icfi_arena_over(w->memory, w->bytes);
+    ICFI_MEMSET(s, 0, sizeof *s);
+    icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, &arena, s);
+}
+
+ICF_API size_t icf_world_bytes(const icf_world_def* def)
+{
+    icfi_arena arena = icfi_arena_measure();
+    icfi_header h;
+    icfi_sim s;
+    if (!def || def->cookie != ICFI_WORLD_COOKIE || icfi_world_def_check(def)) return 0;
+    icfi_header_make(&h, def);
+    icfi_world_layout(&h, NULL, &arena, &s);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+/* Makes the cache what it is before the first step. */
+static void icfi_session_begin(icfi_sim* s)
+{
+    ICFI_MEMSET(s->session, 0, sizeof *s->session);
+}
+
+static icf_result icfi_block_check(const icf_world_def* def, const void* memory, size_t bytes)
+{
+    size_t needed;
+    if (!def || !memory) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
+    if ((uintptr_t)memory % ICFI_BLOCK_ALIGNMENT) return ICF_RESULT_MISALIGNED;
+    if (icfi_world_def_check(def)) return ICF_RESULT_BAD_ARGUMENT;
+    needed = icf_world_bytes(def);
+    if (!needed) return ICF_RESULT_OVERFLOW;
+    return bytes < needed ? ICF_RESULT_TOO_SMALL : ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
+                                  const icf_world_def* def)
+{
+    icfi_sim s;
+    icf_result result = icfi_block_check(def, memory, bytes);
+    if (!world) return ICF_RESULT_BAD_ARGUMENT;
+    if (result == ICF_RESULT_TOO_SMALL) {
+        return icfi_world_full(world, "memory", icf_world_bytes(def));
+    }
+    if (result == ICF_RESULT_BAD_ARGUMENT && def) {
+        return icfi_world_refuse(world, result, 0, icfi_world_def_check(def));
+    }
+    if (result != ICF_RESULT_OK) return result;
+    ICFI_MEMSET(world, 0, sizeof *world);
+    world->memory = memory;
+    world->bytes = bytes;
+    icfi_header_make(icfi_header_of(world), def);
+    icfi_sim_open(world, &s);
+    icfi_session_begin(&s);
+    return ICF_RESULT_OK;
+}
+
+static void icfi_copy_bytes(void* to, const void* from, size_t count)
+{
+    if (count) ICFI_MEMCPY(to, from, count);
+}
+
+/* Copies a state into a block of other capacities, which are in `h`. */
+static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
+{
+    const icfi_header* h = from->header;
+    icfi_header caps = *to->header;
+    *to->header = *h;
+    to->header->bodies = caps.bodies;
+    to->header->joints = caps.joints;
+    to->header->constraints = caps.constraints;
+    to->header->contacts = caps.contacts;
+    to->header->tree = caps.tree;
+    to->header->solver = caps.solver;
+    icfi_copy_bytes(to->body, from->body, (size_t)h->body_end * sizeof(icfi_body));
+    icfi_copy_bytes(to->joint, from->joint, (size_t)h->joint_end * sizeof(icfi_joint));
+    icfi_copy_bytes(to->constraint, from->constraint,
+                    (size_t)h->constraint_end * sizeof(icfi_constraint));
+    icfi_copy_bytes(to->memory, from->memory, (size_t)h->memories * sizeof(icfi_memory));
+}
+
+/* The capacities that a world must have at least */
+static icf_result icfi_capacities_check(icf_world* w, const icfi_header* h, int32_t touches,
+                                        const icf_world_def* def)
+{
+    int32_t contacts = h->memories > touches ? h->memories : touches;
+    if (def->bodies < h->body_end) return icfi_world_full(w, "bodies", (size_t)h->body_end);
+    if (def->joints < h->joint_end) return icfi_world_full(w, "joints", (size_t)h->joint_end);
+    if (def->constraints < h->constraint_end) {
+        return icfi_world_full(w, "constraints", (size_t)h->constraint_end);
+    }
+    if (def->contacts < contacts) return icfi_world_full(w, "contacts", (size_t)contacts);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
+                                  const icf_world_def* def)
+{
+    icf_world next;
+    icfi_sim from, to;
+    icf_result result = icfi_block_check(def, memory, bytes);
+    if (!icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
+    if (result == ICF_RESULT_TOO_SMALL) {
+        return icfi_world_full(world, "memory", icf_world_bytes(def));
+    }
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(world, &from);
+    result = icfi_capacities_check(world, from.header, from.session->touches, def);
+    if (result != ICF_RESULT_OK) return result;
+    next = *world;
+    next.owner = 0;
+    next.memory = memory;
+    next.bytes = bytes;
+    icfi_header_make(icfi_header_of(&next), def);
+    icfi_sim_open(&next, &to);
+    icfi_state_copy(&from, &to);
+    icfi_session_begin(&to);
+    to.session->touches = from.session->touches;
+    icfi_copy_bytes(to.touch, from.touch, (size_t)to.session->touches * sizeof(icf_touch));
+#ifndef ICF_NO_MALLOC
+    if (world->owner) ICF_FREE(world->memory);
+#endif
+    *world = next;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def)
+{
+    const icfi_header* h;
+    if (!icfi_world_is(world) || !def) return ICF_RESULT_BAD_ARGUMENT;
+    h = icfi_header_of(world);
+    *def = icf_default_world_def();
+    def->bodies = h->bodies;
+    def->joints = h->joints;
+    def->constraints = h->constraints;
+    def->contacts = h->contacts;
+    def->tree = h->tree;
+    def->solver = (size_t)h->solver;
+    def->gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
+    def->method = h->method;
+    def->substeps = h->substeps;
+    def->model = h->model;
+    def->tolerance = h->tolerance;
+    def->iterations = h->iterations;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def)
+{
+    icfi_header next, *h;
+    if (!icfi_world_is(world) || !def) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
+    world->reason = icfi_world_def_check(def);
+    if (world->reason) return ICF_RESULT_BAD_ARGUMENT;
+    h = icfi_header_of(world);
+    icfi_header_make(&next, def);
+    ICFI_MEMCPY(h->gravity, next.gravity, sizeof h->gravity);
+    h->method = next.method;
+    h->substeps = next.substeps;
+    h->model = next.model;
+    h->tolerance = next.tolerance;
+    h->iterations = next.iterations;
+    return ICF_RESULT_OK;
+}
+
+#ifndef ICF_NO_MALLOC
+ICF_API icf_result icf_world_create(icf_world* world, const icf_world_def* def)
+{
+    size_t bytes = icf_world_bytes(def);
+    icf_result result;
+    void* memory;
+    if (!world || !def) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
+    if (icfi_world_def_check(def)) {
+        return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, icfi_world_def_check(def));
+    }
+    if (!bytes) return ICF_RESULT_OVERFLOW;
+    memory = ICF_MALLOC(bytes);
+    if (!memory) return ICF_RESULT_NO_MEMORY;
+    result = icf_world_init(world, memory, bytes, def);
+    if (result == ICF_RESULT_OK) {
+        world->owner = 1;
+    } else {
+        ICF_FREE(memory);
+    }
+    return result;
+}
+
+ICF_API void icf_world_destroy(icf_world* world)
+{
+    if (!world) return;
+    if (world->owner) ICF_FREE(world->memory);
+    ICFI_MEMSET(world, 0, sizeof *world);
+}
+
+ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
+{
+    icf_world_def def;
+    icf_result result;
+    icfi_sim from, to;
+    if (!copy || !icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
+    (void)icf_world_get_def(world, &def);
+    result = icf_world_create(copy, &def);
+    if (result != ICF_RESULT_OK) return result;
+    copy->should_stop = world->should_stop;
+    copy->user = world->user;
+    icfi_sim_open(world, &from);
+    icfi_sim_open(copy, &to);
+    icfi_state_copy(&from, &to);
+    to.session->touches = from.session->touches;
+    icfi_copy_bytes(to.touch, from.touch, (size_t)to.session->touches * sizeof(icf_touch));
+    return ICF_RESULT_OK;
+}
+#endif
+
+/* Carries a world that was created into a block of its own with other capacities. */
+static icf_result icfi_world_grow(icf_world* w, const icf_world_def* def)
+{
+#ifndef ICF_NO_MALLOC
+    size_t bytes = icf_world_bytes(def);
+    icf_result result;
+    void* memory;
+    if (!bytes) return ICF_RESULT_OVERFLOW;
+    memory = ICF_MALLOC(bytes);
+    if (!memory) return ICF_RESULT_NO_MEMORY;
+    result = icf_world_move(w, memory, bytes, def);
+    if (result == ICF_RESULT_OK) {
+        w->owner = 1;
+    } else {
+        ICF_FREE(memory);
+    }
+    return result;
+#else
+    (void)w;
+    (void)def;
+    return ICF_RESULT_TOO_SMALL;
+#endif
+}
+
+typedef enum icfi_room {
+    ICFI_ROOM_BODIES,
+    ICFI_ROOM_JOINTS,
+    ICFI_ROOM_CONSTRAINTS,
+    ICFI_ROOM_CONTACTS
+} icfi_room;
+
+/* Room for `needed` of something: twice of what there was, in a world that can grow. */
+static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
+{
+    static const char* const name[] = {"bodies", "joints", "constraints", "contacts"};
+    icf_world_def def = icf_default_world_def();
+    int32_t* capacity;
+    (void)icf_world_get_def(w, &def);
+    switch (what) {
+    case ICFI_ROOM_BODIES: capacity = &def.bodies; break;
+    case ICFI_ROOM_JOINTS: capacity = &def.joints; break;
+    case ICFI_ROOM_CONSTRAINTS: capacity = &def.constraints; break;
+    default: capacity = &def.contacts; break;
+    }
+    if (needed <= *capacity) return ICF_RESULT_OK;
+    if (!w->owner) return icfi_world_full(w, name[what], (size_t)needed);
+    if (what == ICFI_ROOM_JOINTS && def.tree && def.tree < needed) def.tree = 0;
+    *capacity = needed < 0x1fffffff ? 2 * needed : needed;
+    return icfi_world_grow(w, &def);
+}
+
+/* ---- saving ---- */
+
+/* FNV-1a over numbers rather than bytes, so that it is the same whatever the order of bytes */
+static uint64_t icfi_hash_number(uint64_t hash, uint64_t x)
+{
+    return (hash ^ x) * (uint64_t)0x100000001b3u;
+}
+
+static uint64_t icfi_hash_words(uint64_t hash, const void* data, size_t count, size_t size)
+{
+    const unsigned char* p = (const unsigned char*)data;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        if (size == 8) {
+            uint64_t x;
+            ICFI_MEMCPY(&x, p + 8 * i, 8);
+            /* both halves go through the whole of the hash */
+            hash = icfi_hash_number(hash, x & 0xffffffffu);
+            hash = icfi_hash_number(hash, x >> 32);
+        } else {
+            uint32_t x;
+            ICFI_MEMCPY(&x, p + 4 * i, 4);
+            hash = icfi_hash_number(hash, x);
+        }
+    }
+    return hash;
+}
+
+/* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32 */
+static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count, size_t record,
+                                  size_t reals, size_t longs)
+{
+    const unsigned char* p = (const unsigned char*)data;
+    size_t at = reals * sizeof(icf_real), end = at + longs * 8;
+    int32_t i;
+    for (i = 0; i < count; i++, p += record) {
+        hash = icfi_hash_words(hash, p, reals, sizeof(icf_real));
+        hash = icfi_hash_words(hash, p + at, longs, 8);
+        hash = icfi_hash_words(hash, p + end, (record - end) / 4, 4);
+    }
+    return hash;
+}
+
+#define ICFI_REALS_BEFORE(type, field) (offsetof(type, field) / sizeof(icf_real))
+
+/* All of the state, without capacities and the checksum */
+static uint64_t icfi_state_hash(const icfi_header* header, const void* body, const void* joint,
+                                const void* constraint, const void* memory)
+{
+    uint64_t hash = ((uint64_t)0xcbf29ce4u << 32) | 0x84222325u;
+    icfi_header h = *header;
+    h.checksum = h.solver = 0;
+    h.bodies = h.joints = h.constraints = h.contacts = h.tree = 0;
+    hash = icfi_hash_records(hash, &h, 1, sizeof h, ICFI_REALS_BEFORE(icfi_header, checksum), 3);
+    hash = icfi_hash_records(hash, body, h.body_end, sizeof(icfi_body),
+                             ICFI_REALS_BEFORE(icfi_body, user), 1);
+    hash = icfi_hash_records(hash, joint, h.joint_end, sizeof(icfi_joint),
+                             ICFI_REALS_BEFORE(icfi_joint, user), 1);
+    hash = icfi_hash_records(hash, constraint, h.constraint_end, sizeof(icfi_constraint),
+                             ICFI_REALS_BEFORE(icfi_constraint, user), 1);
+    return icfi_hash_records(hash, memory, h.memories, sizeof(icfi_memory),
+                             ICFI_REALS_BEFORE(icfi_memory, id), 1);
+}
+
+ICF_API uint64_t icf_world_hash(const icf_world* world)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world)) return 0;
+    icfi_sim_open(world, &s);
+    return icfi_state_hash(s.header, s.body, s.joint, s.constraint, s.memory);
+}
+
+/* Bytes of a saved world: the header, and as many of each record as were ever used */
+static size_t icfi_saved_bytes(const icfi_header* h)
+{
+    size_t n = sizeof *h;
+    n = icfi_plus(n, icfi_times((size_t)h->body_end, sizeof(icfi_body)));
+    n = icfi_plus(n, icfi_times((size_t)h->joint_end, sizeof(icfi_joint)));
+    n = icfi_plus(n, icfi_times((size_t)h->constraint_end, sizeof(icfi_constraint)));
+    return icfi_plus(n, icfi_times((size_t)h->memories, sizeof(icfi_memory)));
+}
+
+ICF_API size_t icf_world_save_bytes(const icf_world* world)
+{
+    return icfi_world_is(world) ? icfi_saved_bytes(icfi_header_of(world)) : 0;
+}
+
+ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
+{
+    unsigned char* to = (unsigned char*)bytes;
+    icfi_sim s;
+    icfi_header h;
+    if (!icfi_world_is(world) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (capacity < icf_world_save_bytes(world)) return ICF_RESULT_TOO_SMALL;
+    icfi_sim_open(world, &s);
+    h = *s.header;
+    h.checksum = icfi_state_hash(&h, s.body, s.joint, s.constraint, s.memory);
+    ICFI_MEMCPY(to, &h, sizeof h);
+    to += sizeof h;
+    icfi_copy_bytes(to, s.body, (size_t)h.body_end * sizeof(icfi_body));
+    to += (size_t)h.body_end * sizeof(icfi_body);
+    icfi_copy_bytes(to, s.joint, (size_t)h.joint_end * sizeof(icfi_joint));
+    to += (size_t)h.joint_end * sizeof(icfi_joint);
+    icfi_copy_bytes(to, s.constraint, (size_t)h.constraint_end * sizeof(icfi_constraint));
+    to += (size_t)h.constraint_end * sizeof(icfi_constraint);
+    icfi_copy_bytes(to, s.memory, (size_t)h.memories * sizeof(icfi_memory));
+    return ICF_RESULT_OK;
+}
+
+static int icfi_inertia_is_one(const icf_real i[6])
+{
+    icf_real size = icfi_max(icfi_max(i[0], i[1]), i[2]), noise = 100 * ICFI_EPSILON * size;
+    icf_real det = i[0] * (i[1] * i[2] - i[5] * i[5]) - i[3] * (i[3] * i[2] - i[5] * i[4]) +
+                   i[4] * (i[3] * i[5] - i[1] * i[4]);
+    if (i[0] < 0 || i[1] < 0 || i[2] < 0) return 0;
+    return i[0] * i[1] - i[3] * i[3] >= -noise * size &&
+           i[0] * i[2] - i[4] * i[4] >= -noise * size &&
+           i[1] * i[2] - i[5] * i[5] >= -noise * size && det >= -noise * size * size;
+}
+
+static uint32_t icfi_kind_of(const icfi_body* b)
+{
+    return (b->flags >> ICFI_KIND_SHIFT) & 3u;
+}
+
+static uint32_t icfi_locks_of(const icfi_body* b)
+{
+    return b->flags >> ICFI_LOCKS_SHIFT;
+}
+
+static int icfi_is_dynamic(const icfi_body* b)
+{
+    return icfi_kind_of(b) == ICF_BODY_DYNAMIC;
+}
+
+static int32_t icfi_joint_dofs(int32_t kind)
+{
+    switch (kind) {
+    case ICF_JOINT_REVOLUTE:
+    case ICF_JOINT_PRISMATIC: return 1;
+    case ICF_JOINT_BALL:
+    case ICF_JOINT_PLANAR: return 3;
+    case ICF_JOINT_UNIVERSAL: return 2;
+    default: return 0;
+    }
+}
+
+/* A slot in a list of which -1 is the end */
+static int icfi_slot_is(int32_t i, int32_t end)
+{
+    return i >= -1 && i < end;
+}
+
+/* What is saved, which need not be aligned */
+typedef struct icfi_saved {
+    icfi_header h;
+    const unsigned char *body, *joint, *constraint, *memory;
+} icfi_saved;
+
+static void icfi_saved_body(const icfi_saved* s, int32_t i, icfi_body* b)
+{
+    ICFI_MEMCPY(b, s->body + (size_t)i * sizeof *b, sizeof *b);
+}
+
+static void icfi_saved_joint(const icfi_saved* s, int32_t i, icfi_joint* j)
+{
+    ICFI_MEMCPY(j, s->joint + (size_t)i * sizeof *j, sizeof *j);
+}
+
+static int icfi_saved_alive(const icfi_saved* s, int32_t i)
+{
+    icfi_body b;
+    if (i < 0) return 1;
+    if (i >= s->h.body_end) return 0;
+    icfi_saved_body(s, i, &b);
+    return (b.flags & ICFI_ALIVE) != 0;
+}
+
+/* Bodies: numbers that can be, names that fit, and no circle of joints */
+static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
+{
+    int32_t i, k, depth;
+    for (i = 0; i < s->h.body_end; i++) {
+        icfi_body b;
+        icfi_joint j;
+        icfi_saved_body(s, i, &b);
+        if (!icfi_slot_is(b.next, s->h.body_end)) return 0;
+        if (!(b.flags & ICFI_ALIVE)) continue;
+        if (icfi_kind_of(&b) > ICF_BODY_KINEMATIC || icfi_locks_of(&b) > 63u) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_body, user), &b.m.q.x)) return 0;
+        if (b.mass < 0 || !icfi_inertia_is_one(b.inertia)) return 0;
+        if (!icfi_slot_is(b.joint, s->h.joint_end)) return 0;
+        if (b.joint < 0) continue;
+        icfi_saved_joint(s, b.joint, &j);
+        if (!(j.flags & ICFI_ALIVE) || j.child != i || !icfi_is_dynamic(&b) || icfi_locks_of(&b))
+            return 0;
+        for (k = i, depth = 0; k >= 0; depth++) {
+            if (depth > s->h.body_end) return 0;
+            icfi_saved_body(s, k, &b);
+            if (b.joint < 0) break;
+            if (b.joint >= s->h.joint_end) return 0;
+            icfi_saved_joint(s, b.joint, &j);
+            if (!icfi_slot_is(j.parent, s->h.body_end)) return 0;
+            k = j.parent;
+        }
+    }
+    return 1;
+}
+
+static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
+{
+    int32_t i, k;
+    for (i = 0; i < s->h.joint_end; i++) {
+        icfi_joint j;
+        icfi_body b;
+        icfi_saved_joint(s, i, &j);
+        if (!icfi_slot_is(j.next, s->h.joint_end)) return 0;
+        if (!(j.flags & ICFI_ALIVE)) continue;
+        if (j.kind < ICF_JOINT_REVOLUTE || j.kind > ICF_JOINT_WELD) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_joint, user), j.position)) return 0;
+        if (!icfi_saved_alive(s, j.parent) || j.child < 0 || !icfi_saved_alive(s, j.child))
+            return 0;
+        icfi_saved_body(s, j.child, &b);
+        if (b.joint != i) return 0;
+    }
+    for (i = 0; i < s->h.constraint_end; i++) {
+        icfi_constraint c;
+        ICFI_MEMCPY(&c, s->constraint + (size_t)i * sizeof c, sizeof c);
+        if (!icfi_slot_is(c.next, s->h.constraint_end)) return 0;
+        if (!(c.flags & ICFI_ALIVE)) continue;
+        if (c.kind < ICF_CONSTRAINT_WELD || c.kind > ICF_CONSTRAINT_COUPLER) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_constraint, user), &c.frame[0].q.x)) return 0;
+        if (c.kind != ICF_CONSTRAINT_COUPLER) {
+            if (c.body[0] < -1 || c.body[1] < -1 || c.body[0] == c.body[1]) return 0;
+            if (!icfi_saved_alive(s, c.body[0]) || !icfi_saved_alive(s, c.body[1])) return 0;
+            continue;
+        }
+        if (c.joints < 1 || c.joints > 4) return 0;
+        for (k = 0; k < c.joints; k++) {
+            icfi_joint j;
+            if (c.joint[k] < 0 || c.joint[k] >= s->h.joint_end) return 0;
+            icfi_saved_joint(s, c.joint[k], &j);
+            if (!(j.flags & ICFI_ALIVE) || j.kind == ICF_JOINT_BALL) return 0;
+            if (c.number[k] < 0 || c.number[k] >= icfi_joint_dofs(j.kind)) return 0;
+        }
+    }
+    for (i = 0; i < s->h.memories; i++) {
+        icfi_memory m;
+        ICFI_MEMCPY(&m, s->memory + (size_t)i * sizeof m, sizeof m);
+        if (!icfi_all_finite(4, m.impulse)) return 0;
+        if (!icfi_slot_is(m.body[0], s->h.body_end) || !icfi_slot_is(m.body[1], s->h.body_end))
+            return 0;
+    }
+    return 1;
+}
+
+/* The slots of a list of free ones are free, and it ends. */
+static int icfi_saved_list_is_good(const icfi_saved* s, int32_t first, int32_t end, int what)
+{
+    int32_t count = 0;
+    if (!icfi_slot_is(first, end)) return 0;
+    while (first >= 0) {
+        uint32_t flags;
+        int32_t next;
+        if (count++ >= end) return 0;
+        if (what == 0) {
+            icfi_body b;
+            icfi_saved_body(s, first, &b);
+            flags = b.flags;
+            next = b.next;
+        } else if (what == 1) {
+            icfi_joint j;
+            icfi_saved_joint(s, first, &j);
+            flags = j.flags;
+            next = j.next;
+        } else {
+            icfi_constraint c;
+            ICFI_MEMCPY(&c, s->constraint + (size_t)first * sizeof c, sizeof c);
+            flags = c.flags;
+            next = c.next;
+        }
+        if ((flags & ICFI_ALIVE) || !icfi_slot_is(next, end)) return 0;
+        first = next;
+    }
+    return 1;
+}
+
+static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* from, size_t count)
+{
+    icfi_header* h = &s->h;
+    icf_world_def def = icf_default_world_def();
+    icfi_header mine;
+    uint64_t checksum;
+    if (count < sizeof *h) return 0;
+    ICFI_MEMCPY(h, from, sizeof *h);
+    icfi_header_make(&mine, &def);
+    if (h->magic != mine.magic || h->version != mine.version || h->real != mine.real) return 0;
+    if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record)) return 0;
+    def.bodies = h->bodies;
+    def.joints = h->joints;
+    def.constraints = h->constraints;
+    def.contacts = h->contacts;
+    def.tree = h->tree;
+    def.gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
+    def.method = h->method;
+    def.substeps = h->substeps;
+    def.model = h->model;
+    def.tolerance = h->tolerance;
+    def.iterations = h->iterations;
+    if (icfi_world_def_check(&def) || !icfi_finite(h->time) || h->solver > (size_t)-1 / 2) return 0;
+    if (h->body_end < 0 || h->joint_end < 0 || h->constraint_end < 0 || h->memories < 0) return 0;
+    if (h->body_end > h->bodies || h->joint_end > h->joints || h->constraint_end > h->constraints ||
+        h->memories > h->contacts) {
+        return 0;
+    }
+    if (count != icfi_saved_bytes(h)) return 0;
+    s->body = from + sizeof *h;
+    s->joint = s->body + (size_t)h->body_end * sizeof(icfi_body);
+    s->constraint = s->joint + (size_t)h->joint_end * sizeof(icfi_joint);
+    s->memory = s->constraint + (size_t)h->constraint_end * sizeof(icfi_constraint);
+    checksum = icfi_state_hash(h, s->body, s->joint, s->constraint, s->memory);
+    if (checksum != h->checksum) return 0;
+    return icfi_saved_list_is_good(s, h->body_free, h->body_end, 0) &&
+           icfi_saved_list_is_good(s, h->joint_free, h->joint_end, 1) &&
+           icfi_saved_list_is_good(s, h->constraint_free, h->constraint_end, 2) &&
+           icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
+}
+
+static icf_result icfi_sort_trees(icfi_sim* s);
+
+ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count)
+{
+    const unsigned char* from = (const unsigned char*)bytes;
+    icfi_saved saved;
+    icfi_header caps, *h = &saved.h;
+    icfi_sim s;
+    if (!icfi_world_is(world) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_saved_is_good(&saved, from, count)) {
+        return icfi_world_refuse(world, ICF_RESULT_BAD_DEF, 0, "not a saved world, or damaged");
+    }
+    caps = *icfi_header_of(world);
+    if (h->body_end > caps.bodies || h->joint_end > caps.joints ||
+        h->constraint_end > caps.constraints || h->memories > caps.contacts) {
+        icf_world_def def;
+        icf_result result;
+        (void)icf_world_get_def(world, &def);
+        def.bodies = caps.bodies > h->bodies ? caps.bodies : h->bodies;
+        def.joints = caps.joints > h->joints ? caps.joints : h->joints;
+        def.constraints = caps.constraints > h->constraints ? caps.constraints : h->constraints;
+        def.contacts = caps.contacts > h->contacts ? caps.contacts : h->contacts;
+        if (h->tree > def.tree) def.tree = h->tree;
+        if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
+        icfi_sim_open(world, &s);
+        s.session->touches = 0;
+        result = icfi_world_grow(world, &def);
+        if (result != ICF_RESULT_OK) return result;
+        caps = *icfi_header_of(world);
+    }
+    icfi_sim_open(world, &s);
+    h->bodies = caps.bodies;
+    h->joints = caps.joints;
+    h->constraints = caps.constraints;
+    h->contacts = caps.contacts;
+    h->tree = caps.tree;
+    h->solver = caps.solver;
+    h->checksum = 0;
+    *s.header = *h;
+    icfi_copy_bytes(s.body, saved.body, (size_t)h->body_end * sizeof(icfi_body));
+    icfi_copy_bytes(s.joint, saved.joint, (size_t)h->joint_end * sizeof(icfi_joint));
+    icfi_copy_bytes(s.constraint, saved.constraint,
+                    (size_t)h->constraint_end * sizeof(icfi_constraint));
+    icfi_copy_bytes(s.memory, saved.memory, (size_t)h->memories * sizeof(icfi_memory));
+    icfi_session_begin(&s);
+    return ICF_RESULT_OK;
+}
+
+/* Motions and positions of the state into scratch */
+static void icfi_load_motion(icfi_sim* s)
+{
+    int32_t i;
+    for (i = 0; i < s->header->body_end; i++) s->motion[i] = s->body[i].m;
+    for (i = 0; i < s->header->joint_end; i++) {
+        ICFI_MEMCPY(s->position + 4 * i, s->joint[i].position, sizeof s->joint[i].position);
+        ICFI_MEMCPY(s->velocity + 3 * i, s->joint[i].velocity, sizeof s->joint[i].velocity);
+    }
+}
+
+/* ---- trees ---- */
+
+static int32_t icfi_free_dofs(uint32_t locks)
+{
+    int32_t n = 6;
+    for (; locks; locks &= locks - 1) n--;
+    return n;
+}
+
+/* Finds the trees: of each dynamic body that nothing holds, or whose parent is not dynamic, with all that
+   it carries, by breadth. In the order of their first bodies, and children in the order of their
+   joints. */
+static ICFI_NOINLINE icf_result icfi_sort_trees(icfi_sim* s)
+{
+    const icfi_header* h = s->header;
+    icfi_session* session = s->session;
+    int32_t *child = s->size, *sibling = s->island_of, places = 0, trees = 0, i, k;
+    size_t dofs = 0, mass = 0, largest = 0;
+    for (i = 0; i < h->body_end; i++) child[i] = s->tree_of[i] = s->place_of[i] = -1;
+    for (i = h->joint_end - 1; i >= 0; i--) {
+        const icfi_joint* j = s->joint + i;
+        if (!(j->flags & ICFI_ALIVE) || j->parent < 0 || !icfi_is_dynamic(s->body + j->parent))
+            continue;
+        sibling[j->child] = child[j->parent];
+        child[j->parent] = j->child;
+    }
+    for (i = 0; i < h->body_end; i++) {
+        const icfi_body* root = s->body + i;
+        icfi_world_tree* tree = s->tree + trees;
+        int32_t carrier = -1, n = 0;
+        if (!(root->flags & ICFI_ALIVE) || !icfi_is_dynamic(root)) continue;
+        if (root->joint >= 0) {
+            carrier = s->joint[root->joint].parent;
+            if (carrier >= 0 && icfi_is_dynamic(s->body + carrier)) continue;
+        }
+        tree->first = places;
+        tree->dof = (int32_t)dofs;
+        tree->carrier = carrier;
+        tree->clique = -1;
+        tree->mass_at = mass;
+        s->place[places].parent = -1;
+        s->place[places].body = i;
+        s->place_of[i] = places++;
+        for (k = tree->first; k < places; k++) {
+            icfi_world_place* p = s->place + k;
+            int32_t c;
+            p->joint = s->body[p->body].joint;
+            p->dof = n;
+            p->dofs = p->joint < 0 ? icfi_free_dofs(icfi_locks_of(s->body + p->body))
+                                   : icfi_joint_dofs(s->joint[p->joint].kind);
+            n += p->dofs;
+            s->tree_of[p->body] = trees;
+            for (c = child[p->body]; c >= 0; c = sibling[c]) {
+                s->place[places].parent = k;
+                s->place[places].body = c;
+                s->place_of[c] = places++;
+            }
+        }
+        tree->places = places - tree->first;
+        tree->dofs = n;
+        tree->single = tree->places == 1 && root->joint < 0;
+        dofs += (size_t)n;
+        if (!tree->single) {
+            mass += (size_t)n * (size_t)n;
+            if (largest < (size_t)n) largest = (size_t)n;
+        }
+        trees++;
+    }
+    session->trees = trees;
+    session->places = places;
+    session->dofs = (int32_t)dofs;
+    session->largest = largest;
+    session->sorted = 1;
+    return largest > icfi_tree_most(h) ? ICF_RESULT_TOO_SMALL : ICF_RESULT_OK;
+}
+
+static void icfi_sorted(icfi_sim* s)
+{
+    if (!s->session->sorted) (void)icfi_sort_trees(s);
+}
+
+/* ---- joints: where the child is, and how it moves ---- */
+
+static icf_transform icfi_pose(const icfi_body* b, const icfi_motion* m)
+{
+    return icf_transform_make(m->q, icfi_difference(m->x, icfi_rotate(m->q, b->center)));
+}
+
+/* From the child's joint frame to the parent's */
+static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
+{
+    icf_transform t = icf_transform_identity();
+    switch (kind) {
+    case ICF_JOINT_REVOLUTE: t.q = icfi_turn_by_vector(icf_vec3_make(0, 0, q[0])); break;
+    case ICF_JOINT_PRISMATIC: t.p.z = q[0]; break;
+    case ICF_JOINT_BALL: t.q = icf_quat_make(q[0], q[1], q[2], q[3]); break;
+    case ICF_JOINT_PLANAR:
+        t.p = icf_vec3_make(q[0], q[1], 0);
+        t.q = icfi_turn_by_vector(icf_vec3_make(0, 0, q[2]));
+        break;
+    case ICF_JOINT_UNIVERSAL:
+        t.q = icfi_quat_product(icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0)),
+                                icfi_turn_by_vector(icf_vec3_make(0, q[1], 0)));
+        break;
+    default: break;
+    }
+    return t;
+}
+
+/* The joint's frame on its parent, in the world */
+static icf_transform icfi_joint_base(const icfi_sim* s, const icfi_joint* j,
+                                     const icfi_motion* motion)
+{
+    if (j->parent < 0) return j->frame[0];
+    return icfi_compose(icfi_pose(s->body + j->parent, motion + j->parent), j->frame[0]);
+}
+
+/* Puts the bodies of a tree where their joints have them, its root and carrier being where they are. */
+static void icfi_place_tree(const icfi_sim* s, const icfi_world_tree* tree, icfi_motion* motion,
+                            const icf_real* position)
+{
+    int32_t k;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icfi_joint* j;
+        icf_transform t;
+        if (p->joint < 0) continue;
+        j = s->joint + p->joint;
+        t = icfi_compose(icfi_joint_base(s, j, motion),
+                         icfi_joint_turn(j->kind, position + 4 * p->joint));
+        t = icfi_compose(t, icfi_invert(j->frame[1]));
+        t.q = icf_quat_normalize(t.q);
+        motion[p->body].q = t.q;
+        motion[p->body].x = icfi_transform_point(t, s->body[p->body].center);
+    }
+}
+
+static icfi_spatial icfi_spatial_make(icf_vec3 a, icf_vec3 l)
+{
+    icfi_spatial x;
+    x.a = a;
+    x.l = l;
+    return x;
+}
+
+static icfi_spatial icfi_spatial_add_scaled(icfi_spatial x, icf_real f, icfi_spatial y)
+{
+    return icfi_spatial_make(icfi_add_scaled(x.a, f, y.a), icfi_add_scaled(x.l, f, y.l));
+}
+
+static icf_real icfi_spatial_dot(icfi_spatial x, icfi_spatial y)
+{
+    return icfi_inner(x.a, y.a) + icfi_inner(x.l, y.l);
+}
+
+/* The rate of something that moves with the velocity v and is the motion x there */
+static icfi_spatial icfi_spatial_cross(icfi_spatial v, icfi_spatial x)
+{
+    return icfi_spatial_make(icfi_cross(v.a, x.a),
+                             icfi_sum(icfi_cross(v.a, x.l), icfi_cross(v.l, x.a)));
+}
+
+/* A rotation about an axis through c, about the origin o */
+static icfi_spatial icfi_turn_column(icf_vec3 axis, icf_vec3 c, icf_vec3 o)
+{
+    return icfi_spatial_make(axis, icfi_cross(icfi_difference(c, o), axis));
+}
+
+static icfi_spatial icfi_slide_column(icf_vec3 axis)
+{
+    return icfi_spatial_make(icf_vec3_make(0, 0, 0), axis);
+}
+
+/* The columns of a joint: spatial velocities that its own velocities give to the child */
+static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const icf_real* q,
+                               icf_vec3 o, icfi_spatial* column, uint8_t* by_parent)
+{
+    icf_mat3 r = icfi_axes(base.q);
+    switch (j->kind) {
+    case ICF_JOINT_REVOLUTE: column[0] = icfi_turn_column(r.z, base.p, o); break;
+    case ICF_JOINT_PRISMATIC: column[0] = icfi_slide_column(r.z); break;
+    case ICF_JOINT_BALL:
+        r = icfi_axes(icfi_quat_product(base.q, icf_quat_make(q[0], q[1], q[2], q[3])));
+        column[0] = icfi_turn_column(r.x, base.p, o);
+        column[1] = icfi_turn_column(r.y, base.p, o);
+        column[2] = icfi_turn_column(r.z, base.p, o);
+        break;
+    case ICF_JOINT_PLANAR:
+        column[0] = icfi_slide_column(r.x);
+        column[1] = icfi_slide_column(r.y);
+        column[2] = icfi_turn_column(
+            r.z, icfi_add_scaled(icfi_add_scaled(base.p, q[0], r.x), q[1], r.y), o);
+        by_parent[0] = by_parent[1] = 1;
+        break;
+    case ICF_JOINT_UNIVERSAL:
+        column[0] = icfi_turn_column(r.x, base.p, o);
+        column[1] = icfi_turn_column(
+            icfi_rotate(icfi_quat_product(base.q, icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0))),
+                        icf_vec3_make(0, 1, 0)),
+            base.p, o);
+        by_parent[0] = 1;
+        break;
+    default: break;
+    }
+}
+
+/* Column i of the six of a free body, of those that are not locked, about its centre of mass */
+static icfi_spatial icfi_free_column(int32_t axis)
+{
+    icfi_spatial x;
+    ICFI_MEMSET(&x, 0, sizeof x);
+    switch (axis) {
+    case 0: x.l.x = 1; break;
+    case 1: x.l.y = 1; break;
+    case 2: x.l.z = 1; break;
+    case 3: x.a.x = 1; break;
+    case 4: x.a.y = 1; break;
+    default: x.a.z = 1; break;
+    }
+    return x;
+}
+
+/* Columns of all velocities of a tree, for a motion and positions */
+static void icfi_find_columns(const icfi_sim* s, icfi_world_tree* tree, const icfi_motion* motion,
+                              const icf_real* position)
+{
+    int32_t k, i, n;
+    icf_vec3 o = motion[s->place[tree->first].body].x;
+    tree->origin = o;
+    ICFI_MEMSET(s->by_parent + tree->dof, 0, (size_t)tree->dofs);
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        icfi_spatial* column = s->column + tree->dof + p->dof;
+        if (p->joint >= 0) {
+            const icfi_joint* j = s->joint + p->joint;
+            icfi_joint_columns(j, icfi_joint_base(s, j, motion), position + 4 * p->joint, o, column,
+                               s->by_parent + tree->dof + p->dof);
+            continue;
+        }
+        for (i = n = 0; i < 6; i++) {
+            if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) column[n++] = icfi_free_column(i);
+        }
+    }
+}
+
+/* The spatial velocity of a body that no tree moves, about o */
+static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* motion, int32_t body,
+                                       icf_vec3 o)
+{
+    const icfi_motion* m;
+    icf_vec3 zero = icf_vec3_make(0, 0, 0);
+    if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
+        return icfi_spatial_make(zero, zero);
+    m = motion + body;
+    return icfi_spatial_make(m->w, icfi_sum(m->v, icfi_cross(m->w, icfi_difference(o, m->x))));
+}
+
+/* Spatial velocities of the bodies of a tree, for velocities v of it and the columns found last */
+static void icfi_find_speeds(const icfi_sim* s, const icfi_world_tree* tree,
+                             const icfi_motion* motion, const icf_real* v)
+{
+    int32_t k, i;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        icfi_spatial x = p->parent >= 0
+                             ? s->speed[p->parent]
+                             : icfi_carrier_speed(s, motion, tree->carrier, tree->origin);
+        for (i = 0; i < p->dofs; i++) {
+            x = icfi_spatial_add_scaled(x, v[p->dof + i], s->column[tree->dof + p->dof + i]);
+        }
+        s->speed[k] = x;
+    }
+}
+
+/* Velocities of the bodies themselves, from those */
+static void icfi_set_speeds(const icfi_sim* s, const icfi_world_tree* tree, icfi_motion* motion)
+{
+    int32_t k;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        icfi_motion* m = motion + s->place[k].body;
+        const icfi_spatial* x = s->speed + k;
+        m->w = x->a;
+        m->v = icfi_sum(x->l, icfi_cross(x->a, icfi_difference(m->x, tree->origin)));
+    }
+}
+
+/* Velocities of a tree out of the motion of its free root and of joints */
+static void icfi_gather_velocity(const icfi_sim* s, const icfi_world_tree* tree,
+                                 const icfi_motion* motion, const icf_real* joint_velocity,
+                                 icf_real* v)
+{
+    int32_t k, i, n;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icfi_motion* m = motion + p->body;
+        const icf_real six[6] = {m->v.x, m->v.y, m->v.z, m->w.x, m->w.y, m->w.z};
+        if (p->joint >= 0) {
+            for (i = 0; i < p->dofs; i++) v[p->dof + i] = joint_velocity[3 * p->joint + i];
+            continue;
+        }
+        for (i = n = 0; i < 6; i++) {
+            if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) v[n++] = six[i];
+        }
+    }
+}
+
+/* The six velocities of a free root */
+static void icfi_root_velocity(const icfi_sim* s, const icfi_world_place* p, const icf_real* v,
+                               icf_vec3* l, icf_vec3* a)
+{
+    icf_real six[6] = {0, 0, 0, 0, 0, 0};
+    int32_t i, n;
+    for (i = n = 0; i < 6; i++) {
+        if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) six[i] = v[n++];
+    }
+    *l = icf_vec3_make(six[0], six[1], six[2]);
+    *a = icf_vec3_make(six[3], six[4], six[5]);
+}
+
+/* Where the root and the joints of a tree are after a time h with velocities v */
+static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
+                                icf_real h, const icfi_motion* from, const icf_real* position,
+                                icfi_motion* to, icf_real* to_position)
+{
+    int32_t k, i;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icf_real *u = v + p->dof, *q;
+        icf_real* out;
+        if (p->joint < 0) {
+            icf_vec3 l, a;
+            icfi_root_velocity(s, p, u, &l, &a);
+            to[p->body].x = icfi_add_scaled(from[p->body].x, h, l);
+            to[p->body].q = icfi_turn_on(from[p->body].q, a, h);
+            continue;
+        }
+        q = position + 4 * p->joint;
+        out = to_position + 4 * p->joint;
+        if (s->joint[p->joint].kind == ICF_JOINT_BALL) {
+            icf_quat r = icf_quat_make(q[0], q[1], q[2], q[3]);
+            icf_vec3 turn = icf_vec3_make(h * u[0], h * u[1], h * u[2]);
+            r = icf_quat_normalize(icfi_quat_product(r, icfi_turn_by_vector(turn)));
+            out[0] = r.x;
+            out[1] = r.y;
+            out[2] = r.z;
+            out[3] = r.w;
+        } else {
+            for (i = 0; i < p->dofs; i++) out[i] = q[i] + h * u[i];
+        }
+    }
+}
+
+/* ---- what moves a tree ---- */
+
+/* a x for a symmetric matrix xx, yy, zz, xy, xz, yz */
+static icf_vec3 icfi_symmetric(const icf_real a[6], icf_vec3 x)
+{
+    return icf_vec3_make(a[0] * x.x + a[3] * x.y + a[4] * x.z, a[3] * x.x + a[1] * x.y + a[5] * x.z,
+                         a[4] * x.x + a[5] * x.y + a[2] * x.z);
+}
+
+/* That of a ball, which turning does not change */
+static int icfi_is_round(const icf_real i[6])
+{
+    return i[0] == i[1] && i[0] == i[2] && i[3] == 0 && i[4] == 0 && i[5] == 0;
+}
+
+/* The inertia of a body about its centre of mass in the axes of the world: R I R' */
+static void icfi_turned_inertia(icf_quat q, const icf_real body[6], icf_real world[6])
+{
+    icf_real r[3][3], m[3][3];
+    icf_mat3 turn;
+    int32_t i;
+    if (icfi_is_round(body)) {
+        ICFI_MEMCPY(world, body, 6 * sizeof *body);
+        return;
+    }
+    turn = icfi_axes(q); /* columns */
+    ICFI_MEMCPY(r, &turn, sizeof r);
+    for (i = 0; i < 3; i++) { /* rows of R times I */
+        m[i][0] = r[0][i] * body[0] + r[1][i] * body[3] + r[2][i] * body[4];
+        m[i][1] = r[0][i] * body[3] + r[1][i] * body[1] + r[2][i] * body[5];
+        m[i][2] = r[0][i] * body[4] + r[1][i] * body[5] + r[2][i] * body[2];
+        world[i] = m[i][0] * r[0][i] + m[i][1] * r[1][i] + m[i][2] * r[2][i];
+    }
+    world[3] = m[0][0] * r[0][1] + m[0][1] * r[1][1] + m[0][2] * r[2][1];
+    world[4] = m[0][0] * r[0][2] + m[0][1] * r[1][2] + m[0][2] * r[2][2];
+    world[5] = m[1][0] * r[0][2] + m[1][1] * r[1][2] + m[1][2] * r[2][2];
+}
+
+static icfi_inertia icfi_spatial_inertia(icf_real mass, const icf_real about_center[6], icf_vec3 c)
+{
+    icfi_inertia i;
+    i.mass = mass;
+    i.moment = icfi_scaled(mass, c);
+    i.about[0] = about_center[0] + mass * (c.y * c.y + c.z * c.z);
+    i.about[1] = about_center[1] + mass * (c.x * c.x + c.z * c.z);
+    i.about[2] = about_center[2] + mass * (c.x * c.x + c.y * c.y);
+    i.about[3] = about_center[3] - mass * c.x * c.y;
+    i.about[4] = about_center[4] - mass * c.x * c.z;
+    i.about[5] = about_center[5] - mass * c.y * c.z;
+    return i;
+}
+
+/* Momentum of an inertia that moves with x; also the force that accelerates it with x */
+static icfi_spatial icfi_inertia_times(const icfi_inertia* i, icfi_spatial x)
+{
+    return icfi_spatial_make(
+        icfi_sum(icfi_symmetric(i->about, x.a), icfi_cross(i->moment, x.l)),
+        icfi_difference(icfi_scaled(i->mass, x.l), icfi_cross(i->moment, x.a)));
+}
+
+/* The force on a body, about the origin of its tree: gravity, what the caller applies, and drag, which is in
+   proportion to momentum */
+static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_motion* m,
+                                   icfi_spatial speed, const icf_real inertia[6], icf_vec3 o)
+{
+    const icfi_body* b = s->body + body;
+    const icf_real* g = s->header->gravity;
+    icf_vec3 c = icfi_difference(m->x, o), f = b->force, t = b->torque;
+    icf_vec3 v = icfi_sum(speed.l, icfi_cross(speed.a, c));
+    f = icfi_add_scaled(f, b->mass * b->gravity_scale, icf_vec3_make(g[0], g[1], g[2]));
+    if (b->linear_damping > 0) f = icfi_add_scaled(f, -b->linear_damping * b->mass, v);
+    if (b->angular_damping > 0) {
+        t = icfi_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, speed.a));
+    }
+    return icfi_spatial_make(icfi_sum(t, icfi_cross(c, f)), f);
+}
+
+/* The force on an inertia that moves with a velocity v of rate a: I a + v x* I v */
+static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icfi_spatial a)
+{
+    icfi_spatial p = icfi_inertia_times(i, v), f = icfi_inertia_times(i, a);
+    f.a = icfi_sum(f.a, icfi_sum(icfi_cross(v.a, p.a), icfi_cross(v.l, p.l)));
+    f.l = icfi_sum(f.l, icfi_cross(v.a, p.l));
+    return f;
+}
+
+/* Newton and Euler's recursion: out = the efforts that give a tree the accelerations `a` (NULL: none) in a
+   configuration, less those of gravity, applied forces and drag, for the columns and speeds found
+   last. */
+static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree,
+                                  const icfi_motion* motion, const icf_real* v, const icf_real* a,
+                                  icf_real* out)
+{
+    icf_vec3 o = tree->origin;
+    int32_t k, i;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icfi_body* b = s->body + p->body;
+        icfi_spatial base, x, f;
+        icf_real turned[6];
+        icfi_inertia inertia;
+        if (p->parent >= 0) {
+            base = s->speed[p->parent];
+            x = s->rate[p->parent];
+        } else {
+            base = icfi_carrier_speed(s, motion, tree->carrier, o);
+            ICFI_MEMSET(&x, 0, sizeof x);
+        }
+        if (p->joint < 0) {
+            /* its velocity is that of a point that moves: the rate of a spatial velocity is less by
+               w x v */
+            icf_vec3 zero = icf_vec3_make(0, 0, 0);
+            x = icfi_spatial_make(zero, icfi_cross(s->speed[k].l, s->speed[k].a));
+        }
+        for (i = 0; i < p->dofs; i++) {
+            int32_t d = tree->dof + p->dof + i;
+            if (a) x = icfi_spatial_add_scaled(x, a[p->dof + i], s->column[d]);
+            if (p->joint < 0) continue;
+            x = icfi_spatial_add_scaled(
+                x, v[p->dof + i],
+                icfi_spatial_cross(s->by_parent[d] ? base : s->speed[k], s->column[d]));
+        }
+        s->rate[k] = x;
+        icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
+        inertia = icfi_spatial_inertia(b->mass, turned, icfi_difference(motion[p->body].x, o));
+        f = icfi_moving_force(&inertia, s->speed[k], x);
+        s->push[k] = icfi_spatial_add_scaled(
+            f, -1, icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o));
+    }
+    for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
+        const icfi_world_place* p = s->place + k;
+        for (i = 0; i < p->dofs; i++) {
+            out[p->dof + i] = icfi_spatial_dot(s->column[tree->dof + p->dof + i], s->push[k]);
+        }
+        if (p->parent >= 0)
+            s->push[p->parent] = icfi_spatial_add_scaled(s->push[p->parent], 1, s->push[k]);
+    }
+}
+
+/* A motor without limit of effort is a spring and a damper, and in A; with one it is a potential. */
+static int icfi_motor_is_free(const icfi_joint* j)
+{
+    return j->effort < 0;
+}
+
+/* twice the sine of half the angle from r to q, along its axis: for small angles, the angle */
+static void icfi_turn_error(const icf_real* r, const icf_real* q, icf_real out[3])
+{
+    icf_quat e = icfi_quat_product(icf_quat_make(-r[0], -r[1], -r[2], r[3]),
+                                   icf_quat_make(q[0], q[1], q[2], q[3]));
+    icf_real f = e.w < 0 ? -ICF_R(2.0) : ICF_R(2.0);
+    out[0] = f * e.x;
+    out[1] = f * e.y;
+    out[2] = f * e.z;
+}
+
+/* What is missing from `position` to `goal`, for each velocity of a joint */
+static void icfi_joint_error(const icfi_joint* j, const icf_real* goal, const icf_real* position,
+                             icf_real out[3])
+{
+    int32_t i;
+    if (j->kind == ICF_JOINT_BALL) {
+        icfi_turn_error(goal, position, out);
+        for (i = 0; i < 3; i++) out[i] = -out[i];
+    } else {
+        for (i = 0; i < 3; i++) out[i] = goal[i] - position[i];
+    }
+}
+
+/* Efforts on the joints of a tree, in out: applied, and of springs, dampers and free motors at a position
+   and velocity; and, where diagonal is not NULL, what these and rotors add to the diagonal of A. */
+static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
+                               const icf_real* position, const icf_real* v, icf_real* out,
+                               icf_real* diagonal)
+{
+    icf_real h = s->h, early = s->lean * s->blend * h * h;
+    int32_t k, i;
+    for (k = 0; k < tree->dofs; k++) out[k] = 0;
+    for (k = 0; diagonal && k < tree->dofs; k++) diagonal[k] = 0;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icfi_joint* j;
+        icf_real spring[3], motor[3], stiffness, damping;
+        int motor_on;
+        if (p->joint < 0) continue;
+        j = s->joint + p->joint;
+        motor_on = icfi_motor_is_free(j);
+        stiffness = j->stiffness + (motor_on ? j->motor_stiffness : 0);
+        damping = j->damping + (motor_on ? j->motor_damping : 0);
+        icfi_joint_error(j, j->rest, position + 4 * p->joint, spring);
+        icfi_joint_error(j, j->target, position + 4 * p->joint, motor);
+        for (i = 0; i < p->dofs; i++) {
+            icf_real f = j->effort_now[i] + j->stiffness * spring[i] - j->damping * v[p->dof + i];
+            if (motor_on) {
+                f += j->motor_stiffness * motor[i] +
+                     j->motor_damping * (j->target_velocity[i] - v[p->dof + i]) + j->feedforward[i];
+            }
+            out[p->dof + i] = f;
+            if (diagonal)
+                diagonal[p->dof + i] = j->armature + early * stiffness + s->lean * h * damping;
+        }
+    }
+}
+
+/* The composite rigid body algorithm: A of a tree, rows of all its velocities, with the dampers of bodies in
+   it. */
+static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
+                             const icfi_motion* motion, const icf_real* diagonal, icf_real* a)
+{
+    icf_real h = s->lean * s->h;
+    int32_t n = tree->dofs, k, i, m;
+    ICFI_MEMSET(a, 0, (size_t)n * (size_t)n * sizeof *a);
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        const icfi_body* b = s->body + p->body;
+        icf_real turned[6];
+        icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
+        for (i = 0; i < 6; i++) turned[i] *= 1 + h * b->angular_damping;
+        s->inertia[k] = icfi_spatial_inertia(b->mass * (1 + h * b->linear_damping), turned,
+                                             icfi_difference(motion[p->body].x, tree->origin));
+    }
+    for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
+        const icfi_world_place* p = s->place + k;
+        icfi_inertia* mine = s->inertia + k;
+        for (i = 0; i < p->dofs; i++) {
+            icfi_spatial f = icfi_inertia_times(mine, s->column[tree->dof + p->dof + i]);
+            int32_t row = p->dof + i, up;
+            for (up = k; up >= 0; up = s->place[up].parent) {
+                const icfi_world_place* q = s->place + up;
+                for (m = 0; m < q->dofs; m++) {
+                    icf_real x = icfi_spatial_dot(s->column[tree->dof + q->dof + m], f);
+                    a[row * n + q->dof + m] = x;
+                    a[(q->dof + m) * n + row] = x;
+                }
+            }
+        }
+        if (p->parent >= 0) {
+            icfi_inertia* sum = s->inertia + p->parent;
+            sum->mass += mine->mass;
+            sum->moment = icfi_sum(sum->moment, mine->moment);
+            for (i = 0; i < 6; i++) sum->about[i] += mine->about[i];
+        }
+    }
+    for (i = 0; diagonal && i < n; i++) a[i * n + i] += diagonal[i];
+}
+
+/* The state part way between the start of the step and its end with velocities v: `lean` of the way */
+static void icfi_lean(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
+                      icf_real share)
+{
+    const icf_real* v0 = s->v0 + tree->dof;
+    icf_real* mean = s->change + tree->dof;
+    int32_t i;
+    for (i = 0; i < tree->dofs; i++) mean[i] = s->blend * v[i] + (1 - s->blend) * v0[i];
+    icfi_integrate_tree(s, tree, mean, share * s->h, s->motion, s->position, s->half,
+                        s->half_position);
+}
+
+/* Adds to efforts and to the diagonal what rotors need for the accelerations of an iterate */
+static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* a,
+                            icf_real* out)
+{
+    int32_t k, i;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        if (p->joint < 0) continue;
+        for (i = 0; i < p->dofs; i++)
+            out[p->dof + i] += s->joint[p->joint].armature * a[p->dof + i];
+    }
+}
+
+/* The free velocities of a tree, and A at them: Newton's method on the balance of momentum without
+   contacts, SAP (13), with A for its slope. Symplectic Euler is linear in v and takes one iteration; the
+   others go on until v stands still, which they do fast while h is short beside what turns forces. */
+static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
+{
+    const int euler = s->header->method == ICF_METHOD_SYMPLECTIC_EULER;
+    const icf_real theta = euler ? 0 : s->lean;
+    const icf_real* v0 = s->v0 + tree->dof;
+    icf_real *v = s->v_free + tree->dof, *a = s->mass + tree->mass_at, h = s->h;
+    icf_real *r = s->v + tree->dof, *f = s->problem_v + tree->dof,
+             *d = s->problem_v_last + tree->dof;
+    icf_real *mean = s->change + tree->dof, last = ICF_REAL_MAX;
+    int32_t n = tree->dofs, iteration, i;
+    for (i = 0; i < n; i++) v[i] = v0[i];
+    for (iteration = 0; iteration < (euler ? 1 : 30); iteration++) {
+        const icfi_motion* motion = s->motion;
+        icf_real change = 0, size = 0;
+        if (!euler) {
+            icfi_lean(s, tree, v, theta);
+            if (tree->carrier >= 0) s->half[tree->carrier] = s->motion[tree->carrier];
+            icfi_place_tree(s, tree, s->half, s->half_position);
+            motion = s->half;
+        }
+        icfi_find_columns(s, tree, motion, euler ? s->position : s->half_position);
+        for (i = 0; i < n; i++) mean[i] = theta * v[i] + (1 - theta) * v0[i];
+        icfi_find_speeds(s, tree, motion, mean);
+        for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
+        icfi_inverse_dynamics(s, tree, motion, mean, r, f);
+        icfi_add_rotors(s, tree, r, f);
+        /* springs and dampers, which lean forward also in symplectic Euler */
+        icfi_lean(s, tree, v, s->lean);
+        for (i = 0; i < n; i++) mean[i] = s->lean * v[i] + (1 - s->lean) * v0[i];
+        icfi_joint_efforts(s, tree, s->half_position, mean, r, d);
+        for (i = 0; i < n; i++) r[i] = h * (r[i] - f[i]);
+        if (!euler) {
+            icfi_place_tree(s, tree, s->half, s->half_position);
+            motion = s->half;
+        }
+        icfi_mass_matrix(s, tree, motion, d, a);
+        icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
+        if (icf_dense_factor(n, s->factor, n, &i) != ICF_RESULT_OK) {
+            return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, s->place[tree->first].body,
+                                     "the mass of a tree, or of a body in it");
+        }
+        (void)icf_dense_solve(n, s->factor, n, r, 1, n);
+        for (i = 0; i < n; i++) {
+            v[i] += r[i];
+            change = icfi_max(change, ICF_FABS(r[i]));
+            size = icfi_max(size, icfi_max(ICF_FABS(v[i]), ICF_FABS(v0[i])));
+        }
+        if (change <= 4 * ICFI_EPSILON * size) break;
+        /* rounding: no nearer than before, and near */
+        if (change >= last && change <= ICF_R(1e4) * ICFI_EPSILON * size) break;
+        last = change;
+    }
+    if (!euler) { /* contacts are those of the start */
+        icfi_find_columns(s, tree, s->motion, s->position);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- a free body alone ---- */
+
+/* x with I x = y for a symmetric I, by its adjugate; 0 if I is not positive definite */
+static int icfi_symmetric_solve(const icf_real i[6], icf_vec3 y, icf_vec3* x)
+{
+    icf_real a = i[1] * i[2] - i[5] * i[5], b = i[4] * i[5] - i[3] * i[2],
+             c = i[3] * i[5] - i[4] * i[1];
+    icf_real d = i[0] * i[2] - i[4] * i[4], e = i[3] * i[4] - i[0] * i[5],
+             f = i[0] * i[1] - i[3] * i[3];
+    icf_real det = i[0] * a + i[3] * b + i[4] * c;
+    if (!(i[0] > 0 && f > 0 && det > 0)) return 0;
+    *x = icf_vec3_make((a * y.x + b * y.y + c * y.z) / det, (b * y.x + d * y.y + e * y.z) / det,
+                       (c * y.x + e * y.y + f * y.z) / det);
+    return 1;
+}
+
+/* The change of the angular velocity of a body alone by an angular impulse. Axes that are locked keep
+   theirs, whatever it takes. 0 if its inertia is not positive definite */
+static int icfi_turn_by(const icfi_body* b, const icfi_motion* m, icf_vec3 t, icf_vec3* change)
+{
+    uint32_t locks = icfi_locks_of(b);
+    icf_real i[6];
+    icfi_turned_inertia(m->q, b->inertia, i);
+    if (locks & ICF_LOCK_TURN_X) t.x = i[3] = i[4] = 0, i[0] = 1;
+    if (locks & ICF_LOCK_TURN_Y) t.y = i[3] = i[5] = 0, i[1] = 1;
+    if (locks & ICF_LOCK_TURN_Z) t.z = i[4] = i[5] = 0, i[2] = 1;
+    return icfi_symmetric_solve(i, t, change);
+}
+
+/* The free velocities of a body alone. No gyroscopic term: icfi_drift has it. */
+static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
+{
+    const icfi_world_place* p = s->place + tree->first;
+    const icfi_body* b = s->body + p->body;
+    const icfi_motion* m = s->motion + p->body;
+    const icf_real* g = s->header->gravity;
+    icf_real h = s->h, *v = s->v_free + tree->dof;
+    icf_real late = 1 - h * (1 - s->lean) * b->linear_damping,
+             early = 1 + h * s->lean * b->linear_damping;
+    icf_vec3 l = icfi_add_scaled(icf_vec3_make(0, 0, 0), h * b->gravity_scale,
+                                 icf_vec3_make(g[0], g[1], g[2]));
+    icf_vec3 a = m->w;
+    uint32_t locks = icfi_locks_of(b);
+    int32_t i, n;
+    icf_real six[6];
+    if (!(b->mass > 0)) {
+        return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the mass of a body");
+    }
+    l = icfi_add_scaled(l, h / b->mass, b->force);
+    l = icfi_add_scaled(l, late, m->v);
+    l = icfi_scaled(1 / early, l);
+    if (b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0 || !(b->inertia[0] > 0)) {
+        icf_vec3 turn;
+        if (!icfi_turn_by(b, m, b->torque, &turn)) {
+            return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
+                                     "the inertia of a body");
+        }
+        a = icfi_add_scaled(a, h, turn);
+        if (b->angular_damping > 0)
+            a = icfi_add_scaled(a, -h * (1 - s->lean) * b->angular_damping, m->w);
+    } else if (b->angular_damping > 0) {
+        a = icfi_scaled(1 - h * (1 - s->lean) * b->angular_damping, a);
+    }
+    a = icfi_scaled(1 / (1 + h * s->lean * b->angular_damping), a);
+    six[0] = l.x;
+    six[1] = l.y;
+    six[2] = l.z;
+    six[3] = a.x;
+    six[4] = a.y;
+    six[5] = a.z;
+    for (i = n = 0; i < 6; i++) {
+        if (!(locks >> i & 1u)) v[n++] = six[i];
+    }
+    return ICF_RESULT_OK;
+}
+
+/* A of a body alone, rows of its velocities */
+static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_real* a)
+{
+    const icfi_world_place* p = s->place + tree->first;
+    const icfi_body* b = s->body + p->body;
+    icf_real turned[6], full[36], h = s->lean * s->h;
+    uint32_t locks = icfi_locks_of(b);
+    int32_t i, k, n = 0;
+    ICFI_MEMSET(full, 0, sizeof full);
+    icfi_turned_inertia(s->motion[p->body].q, b->inertia, turned);
+    for (i = 0; i < 3; i++) {
+        full[7 * i] = b->mass * (1 + h * b->linear_damping);
+        full[7 * (i + 3)] = turned[i] * (1 + h * b->angular_damping);
+    }
+    full[22] = full[27] = turned[3] * (1 + h * b->angular_damping);
+    full[23] = full[33] = turned[4] * (1 + h * b->angular_damping);
+    full[29] = full[34] = turned[5] * (1 + h * b->angular_damping);
+    if (!locks) {
+        ICFI_MEMCPY(a, full, sizeof full);
+        return;
+    }
+    for (i = 0; i < 6; i++) {
+        for (k = 0; k < 6; k++) {
+            if (!(locks >> i & 1u) && !(locks >> k & 1u)) a[n++] = full[6 * i + k];
+        }
+    }
+}
+
+/* x with J x = y, for the columns of J; 0 where J is singular */
+static int icfi_solve3(const icf_mat3* j, icf_vec3 y, icf_vec3* x)
+{
+    icf_vec3 yz = icfi_cross(j->y, j->z);
+    icf_real d = icfi_inner(j->x, yz);
+    if (d == 0) return 0;
+    x->x = icfi_inner(y, yz) / d;
+    x->y = icfi_inner(j->x, icfi_cross(y, j->z)) / d;
+    x->z = icfi_inner(j->x, icfi_cross(j->y, y)) / d;
+    return 1;
+}
+
+/* A column of I - k ([I w]x - [w]x I) */
+static icf_vec3 icfi_spin_column(icf_vec3 axis, icf_vec3 inertia, icf_real k, icf_vec3 iw,
+                                 icf_vec3 w)
+{
+    icf_vec3 c = icfi_difference(icfi_cross(iw, axis), icfi_cross(w, inertia));
+    return icfi_add_scaled(inertia, -k, c);
+}
+
+/* One iteration of icfi_spin's Newton method on w; 0 where there is nothing left to gain */
+static int icfi_spin_iterate(const icf_real i[6], icf_vec3 p, icf_real size, icf_real h,
+                             icf_vec3* w)
+{
+    icf_vec3 iw = icfi_symmetric(i, *w), f, step;
+    icf_quat turn = icfi_turn_by_vector(icfi_scaled(h, *w));
+    icf_real d = icfi_inner(*w, *w), k;
+    icf_mat3 j;
+    if (!(d > 0) || !(turn.w > 0)) return 0;
+    /* half of 2 tan(h |w| / 2) / |w| */
+    k = (turn.x * w->x + turn.y * w->y + turn.z * w->z) / (turn.w * d);
+    f = icfi_add_scaled(icfi_difference(iw, p), -k, icfi_cross(iw, *w));
+    if (icf_vec3_length(f) <= 2 * ICFI_EPSILON * size) return 0;
+    j.x = icfi_spin_column(icf_vec3_make(1, 0, 0), icf_vec3_make(i[0], i[3], i[4]), k, iw, *w);
+    j.y = icfi_spin_column(icf_vec3_make(0, 1, 0), icf_vec3_make(i[3], i[1], i[5]), k, iw, *w);
+    j.z = icfi_spin_column(icf_vec3_make(0, 0, 1), icf_vec3_make(i[4], i[5], i[2]), k, iw, *w);
+    if (!icfi_solve3(&j, f, &step)) return 0;
+    *w = icfi_difference(*w, step);
+    return 1;
+}
+
+/* The rotation of a free rigid body over a time h: Euler's equations by a rule that keeps both its angular
+   momentum L in the world and its energy, for any h. In the axes of the body, with momentum P = I w, it is
+
+       I w = (P0 + P1) / 2,   P1 = P0 turned by -h w   so that   (P1 - P0) . w = 0
+
+   and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
+   the Cayley map of w 2 tan(h |w| / 2) / |w| = k w, so the first equation says I w = P0 + k/2 (I w) x w,
+   which Newton's method solves. Then q turns by h w, and L has not changed. */
+static icf_quat icfi_spin(icf_quat q, const icf_real inertia[6], icf_vec3 angular, icf_real h)
+{
+    icf_vec3 p = icf_quat_rotate_inverse(q, angular), w = icf_vec3_make(0, 0, 0);
+    icf_real size = icf_vec3_length(p);
+    int32_t trial;
+    if (!icfi_symmetric_solve(inertia, p, &w)) return q;
+    for (trial = 0; trial < 20; trial++) {
+        if (!icfi_spin_iterate(inertia, p, size, h, &w)) break;
+    }
+    return icf_quat_normalize(icfi_quat_product(q, icfi_turn_by_vector(icfi_scaled(h, w))));
+}
+
+/* What is locked stays, as fast as it was told to: not at all */
+static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_vec3* a)
+{
+    if (locks & ICF_LOCK_X) l->x = m->v.x = 0;
+    if (locks & ICF_LOCK_Y) l->y = m->v.y = 0;
+    if (locks & ICF_LOCK_Z) l->z = m->v.z = 0;
+    if (locks & ICF_LOCK_TURN_X) a->x = m->w.x = 0;
+    if (locks & ICF_LOCK_TURN_Y) a->y = m->w.y = 0;
+    if (locks & ICF_LOCK_TURN_Z) a->z = m->w.z = 0;
+}
+
+/* Moves a free body alone with its new velocities. What the solver changed was its momentum, with the
+   inertia as it stood; what it keeps while it turns is that, and so its angular velocity changes. */
+static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v)
+{
+    const icfi_world_place* p = s->place + tree->first;
+    const icfi_body* b = s->body + p->body;
+    icfi_motion* m = s->motion + p->body;
+    icf_vec3 l, a, mean, momentum;
+    icf_real turned[6], h = s->h, speed;
+    int32_t steps, i;
+    icfi_root_velocity(s, p, v, &l, &a);
+    icfi_hold_locked(icfi_locks_of(b), m, &l, &a);
+    mean = icfi_blend(s->blend, l, m->v);
+    m->x = icfi_add_scaled(m->x, h, mean);
+    m->v = l;
+    mean = icfi_blend(s->blend, a, m->w);
+    m->w = a;
+    speed = icfi_inner(mean, mean);
+    if (speed == 0 && icfi_inner(a, a) == 0) return;
+    if ((icfi_locks_of(b) >> 3) || icfi_is_round(b->inertia)) { /* momentum is along the velocity */
+        m->q = icfi_turn_on(m->q, mean, h);
+        return;
+    }
+    icfi_turned_inertia(m->q, b->inertia, turned);
+    momentum = icfi_symmetric(turned, a);
+    mean = icfi_symmetric(turned, mean);
+    /* at most half a radian at a time, by which icfi_spin is accurate; after 64 of them, longer ones */
+    speed = h * ICF_SQRT(speed);
+    steps = speed < ICF_R(0.5) ? 1 : speed < 32 ? (int32_t)(2 * speed) + 1 : 64;
+    for (i = 0; i < steps; i++) m->q = icfi_spin(m->q, b->inertia, mean, h / (icf_real)steps);
+    icfi_turned_inertia(m->q, b->inertia, turned);
+    (void)icfi_symmetric_solve(turned, momentum, &m->w);
+}
+
+/* ---- the problem of a step ---- */
+
+static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
+{
+    return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
+}
+
+/* The clique of a tree: made when the first link reads it, which also numbers them. */
+static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
+{
+    icf_problem* p = &s->problem;
+    int32_t n = tree->dofs, at = s->velocities, i;
+    size_t mass_at = s->mass_used;
+    if (tree->clique >= 0) return;
+    tree->clique = p->cliques;
+    s->size[p->cliques++] = n;
+    if (tree->single) {
+        icfi_body_mass(s, tree, s->problem_mass + mass_at);
+    } else {
+        icfi_copy_bytes(s->problem_mass + mass_at, s->mass + tree->mass_at,
+                        (size_t)n * (size_t)n * sizeof(icf_real));
+    }
+    for (i = 0; i < n; i++) {
+        s->problem_v_free[at + i] = s->v_free[tree->dof + i];
+        s->problem_v_last[at + i] = s->problem_v[at + i] = s->v0[tree->dof + i];
+    }
+    s->velocities = at + n;
+    s->mass_used = mass_at + (size_t)n * (size_t)n;
+}
+
+/* A new link, without blocks; its bias is 0. */
+static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
+{
+    icf_problem* p = &s->problem;
+    int32_t link = p->links++, i;
+    s->link_rows[link] = rows;
+    s->link_start[link + 1] = s->link_start[link];
+    for (i = 0; i < rows; i++) s->bias[*bias_at + i] = 0;
+    *bias_at += rows;
+    return link;
+}
+
+/* The block of the last link for a tree, rows x dofs, zero if it is new. NULL where there is no room
+   left; block_used goes on, so that the end of it says what would have been enough. */
+static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
+{
+    icf_problem* p = &s->problem;
+    int32_t link = p->links - 1, rows = s->link_rows[link], k;
+    size_t at = s->block_used, count;
+    icfi_touch_tree(s, tree);
+    for (k = s->link_start[link + 1] - 1; k >= s->link_start[link]; k--) {
+        at -= (size_t)rows * (size_t)s->size[s->block_clique[k]];
+        if (s->block_clique[k] == tree->clique) {
+            return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
+        }
+    }
+    at = s->block_used;
+    count = (size_t)rows * (size_t)tree->dofs;
+    s->block_clique[s->link_start[link + 1]++] = tree->clique;
+    s->block_used += count;
+    if (s->block_used * sizeof(icf_real) > s->workspace_bytes) return NULL;
+    ICFI_MEMSET(s->blocks + at, 0, count * sizeof(icf_real));
+    return s->blocks + at;
+}
+
+/* Adds to column i of a block of n columns what a motion of the body does at p: the velocity there and the
+   angular velocity, or, with directions, what of it is along those. */
+static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
+                            icf_vec3 l, icf_vec3 a, const icfi_spatial* direction)
+{
+    int32_t k;
+    if (direction) {
+        for (k = 0; k < rows; k++) {
+            block[k * n + i] +=
+                sign * (icfi_inner(direction[k].l, l) + icfi_inner(direction[k].a, a));
+        }
+        return;
+    }
+    block[i] += sign * l.x;
+    block[n + i] += sign * l.y;
+    block[2 * n + i] += sign * l.z;
+    if (rows < 6) return;
+    block[3 * n + i] += sign * a.x;
+    block[4 * n + i] += sign * a.y;
+    block[5 * n + i] += sign * a.z;
+}
+
+/* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
+   velocity; the ground adds nothing. */
+static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
+                          const icfi_spatial* direction)
+{
+    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k;
+    icfi_world_tree* tree = icfi_tree_of(s, body);
+    icfi_spatial carried;
+    icf_real* block;
+    if (body < 0) return;
+    carried = icfi_carrier_speed(s, s->motion, tree ? tree->carrier : body, p);
+    icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+    if (!tree) return;
+    block = icfi_side_block(s, tree);
+    if (!block) return;
+    n = tree->dofs;
+    if (tree->single) {
+        icf_vec3 r = icfi_difference(p, s->motion[body].x);
+        uint32_t locks = icfi_locks_of(s->body + body);
+        for (i = k = 0; i < 6; i++) {
+            icfi_spatial c = icfi_free_column(i);
+            if (locks >> i & 1u) continue;
+            icfi_add_column(block, rows, n, k++, sign, icfi_sum(c.l, icfi_cross(c.a, r)), c.a,
+                            direction);
+        }
+        return;
+    }
+    for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
+        icf_vec3 r = icfi_difference(p, tree->origin);
+        for (i = 0; i < s->place[k].dofs; i++) {
+            int32_t d = s->place[k].dof + i;
+            const icfi_spatial* c = s->column + tree->dof + d;
+            icfi_add_column(block, rows, n, d, sign, icfi_sum(c->l, icfi_cross(c->a, r)), c->a,
+                            direction);
+        }
+    }
+}
+
+/* Adds `ratio` times a velocity of a joint to the last link, of one row. */
+static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_real ratio)
+{
+    int32_t body = s->joint[joint].child;
+    icf_real* block = icfi_side_block(s, icfi_tree_of(s, body));
+    if (block) block[s->place[s->place_of[body]].dof + number] += ratio;
+}
+
+/* Where the two sides of a touch have got to in the course of substeps */
+static void icfi_follow_touch(const icfi_sim* s, const icf_touch* touch, const icfi_touching* t,
+                              icf_vec3* point, icf_real* distance)
+{
+    icf_vec3 at[2];
+    int32_t i;
+    for (i = 0; i < 2; i++) {
+        at[i] = t->at[i];
+        if (t->body[i] >= 0) {
+            const icfi_motion* m = s->motion + t->body[i];
+            at[i] = icfi_sum(m->x, icfi_rotate(m->q, at[i]));
+        }
+    }
+    *point = icfi_scaled(ICF_R(0.5), icfi_sum(at[0], at[1]));
+    *distance = t->distance0 + icfi_inner(touch->contact.normal, icfi_difference(at[1], at[0]));
+}
+
+/* Links and contacts of the touches: one link for each run of touches of one pair. first: this is the first
+   substep, and the points are where the caller said. */
+static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
+{
+    icf_problem* p = &s->problem;
+    int32_t count = s->session->touches, i, k, end;
+    for (i = 0; i < count; i = end) {
+        const icfi_touching* t = s->touching + i;
+        int32_t link, rows = 3, bias = *bias_at;
+        icf_vec3 origin;
+        icf_real distance;
+        for (end = i; end < count && s->touching[end].body[0] == t->body[0] &&
+                      s->touching[end].body[1] == t->body[1];
+             end++) {
+            const icf_contact* c = &s->touch[end].contact;
+            if (end > i || c->torsion > 0 || c->rolling > 0) rows = 6;
+            s->touching[end].contact = -1;
+        }
+        if (!icfi_tree_of(s, t->body[0]) && !icfi_tree_of(s, t->body[1])) continue;
+        link = icfi_begin_link(s, rows, bias_at);
+        origin = s->touch[i].point;
+        if (!first) icfi_follow_touch(s, s->touch + i, t, &origin, &distance);
+        icfi_add_side(s, t->body[0], origin, -1, s->bias + bias, NULL);
+        icfi_add_side(s, t->body[1], origin, 1, s->bias + bias, NULL);
+        for (k = i; k < end; k++) {
+            icf_contact* c = s->contact + p->contacts;
+            icf_vec3 point = s->touch[k].point;
+            *c = s->touch[k].contact;
+            if (!first) icfi_follow_touch(s, s->touch + k, s->touching + k, &point, &c->distance);
+            c->link = link;
+            c->point = rows == 6 ? icfi_difference(point, origin) : icf_vec3_make(0, 0, 0);
+            if (s->touching[k].memory >= 0 && first) {
+                const icf_real* guess = s->memory[s->touching[k].memory].impulse;
+                c->impulse_guess = icf_vec3_make(guess[0], guess[1], guess[2]);
+            }
+            s->touching[k].contact = p->contacts++;
+        }
+    }
+}
+
+static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32_t row,
+                             int32_t joint, int32_t constraint, int32_t number, int32_t what)
+{
+    icfi_row_owner* o = s->owner + s->problem.rows;
+    icf_row* r = s->row + s->problem.rows++;
+    *r = icf_default_row(kind);
+    r->link = link;
+    r->row = row;
+    o->joint = joint;
+    o->constraint = constraint;
+    o->number = number;
+    o->what = what;
+    return r;
+}
+
+/* Rows of one velocity of a joint: motor, limits where they can be reached, dry friction */
+static void icfi_link_joint(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
+{
+    const icfi_joint* j = s->joint + slot;
+    const icfi_world_tree* tree = icfi_tree_of(s, j->child);
+    const icf_real* q = s->position + 4 * slot;
+    int32_t d = tree->dof + s->place[s->place_of[j->child]].dof + number, link = -1, side;
+    icf_real v0 = ICF_FABS(s->v0[d]), v = ICF_FABS(s->v_free[d]), error[3];
+    icf_real reach = 2 * s->h * (v0 > v ? v0 : v);
+    int motor = j->effort > 0 &&
+                (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
+    int limit = j->kind != ICF_JOINT_BALL &&
+                (q[number] - j->lower[number] <= reach || j->upper[number] - q[number] <= reach);
+    if (!motor && !limit && !(j->dry_friction > 0)) return;
+    link = icfi_begin_link(s, 1, bias_at);
+    icfi_add_joint_side(s, slot, number, 1);
+    if (motor) {
+        icf_row* r = icfi_add_row(s, ICF_ROW_MOTOR, link, 0, slot, -1, number, 0);
+        icfi_joint_error(j, j->target, q, error);
+        r->stiffness = j->motor_stiffness;
+        r->damping = j->motor_damping;
+        r->error = error[number];
+        r->target = j->target_velocity[number];
+        r->feedforward = j->feedforward[number];
+        r->effort = j->effort;
+    }
+    for (side = 0; limit && side < 2; side++) {
+        icf_real distance = side ? j->upper[number] - q[number] : q[number] - j->lower[number];
+        if (distance <= reach) {
+            icf_row* r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, slot, -1, number, 1);
+            r->distance = distance;
+            r->sign = side ? -ICF_R(1.0) : ICF_R(1.0);
+        }
+    }
+    if (j->dry_friction > 0) {
+        icfi_add_row(s, ICF_ROW_DRY_FRICTION, link, 0, slot, -1, number, 2)->effort =
+            j->dry_friction;
+    }
+}
+
+/* The frame of a constraint on one of its bodies, in the world */
+static icf_transform icfi_constraint_frame(const icfi_sim* s, const icfi_constraint* c,
+                                           int32_t side, const icfi_motion* motion)
+{
+    int32_t b = c->body[side];
+    if (b < 0) return c->frame[side];
+    return icfi_compose(icfi_pose(s->body + b, motion + b), c->frame[side]);
+}
+
+/* Rows about axes of A, after those along axes: of a hinge two, which turn z of B to z of A; else three.
+   Answers the number of rows. */
+static int32_t icfi_turn_rows(int32_t kind, icf_quat a, icf_quat b, int32_t rows,
+                              icfi_spatial* direction, icf_real* error)
+{
+    icf_mat3 axis = icfi_axes(a);
+    const icf_real qa[4] = {a.x, a.y, a.z, a.w}, qb[4] = {b.x, b.y, b.z, b.w};
+    icf_vec3 zero = icf_vec3_make(0, 0, 0), turn;
+    icf_real e[3];
+    direction[rows] = icfi_spatial_make(axis.x, zero);
+    direction[rows + 1] = icfi_spatial_make(axis.y, zero);
+    if (kind == ICF_CONSTRAINT_HINGE) {
+        turn = icfi_cross(axis.z, icfi_rotate(b, icf_vec3_make(0, 0, 1)));
+        error[rows] = icfi_inner(axis.x, turn);
+        error[rows + 1] = icfi_inner(axis.y, turn);
+        return rows + 2;
+    }
+    direction[rows + 2] = icfi_spatial_make(axis.z, zero);
+    icfi_turn_error(qa, qb, e); /* in the axes of A */
+    ICFI_MEMCPY(error + rows, e, sizeof e);
+    return rows + 3;
+}
+
+/* What a constraint is made of at a motion: directions of its rows, errors along them, and the points
+   of A and B that its forces act on. Answers the number of rows. A distance has one, of error its length. */
+static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
+                                    const icfi_motion* motion, icfi_spatial* direction,
+                                    icf_real* error, icf_vec3 point[2])
+{
+    icf_transform a = icfi_constraint_frame(s, c, 0, motion),
+                  b = icfi_constraint_frame(s, c, 1, motion);
+    icf_vec3 gap = icfi_difference(b.p, a.p);
+    icf_mat3 axis = icf_mat3_identity();
+    const icf_vec3* axes = &axis.x;
+    int32_t rows = 0, k;
+    if (c->kind == ICF_CONSTRAINT_DISTANCE) {
+        icf_real length = icf_vec3_length(gap);
+        point[0] = a.p;
+        point[1] = b.p;
+        direction[0] = icfi_slide_column(length > 0 ? icfi_scaled(1 / length, gap) : axis.z);
+        error[0] = length;
+        return 1;
+    }
+    /* both forces act at one point, so that they turn nothing: half way; where A is a rail, at B */
+    point[0] = point[1] = icfi_add_scaled(a.p, ICF_R(0.5), gap);
+    if (c->kind == ICF_CONSTRAINT_SLIDER) {
+        axis = icfi_axes(a.q);
+        point[0] = point[1] = b.p;
+    }
+    for (k = 0; k < (c->kind == ICF_CONSTRAINT_SLIDER ? 2 : 3); k++, rows++) {
+        direction[rows] = icfi_slide_column(axes[k]);
+        error[rows] = icfi_inner(axes[k], gap);
+    }
+    if (c->kind == ICF_CONSTRAINT_BALL) return rows;
+    return icfi_turn_rows(c->kind, a.q, b.q, rows, direction, error);
+}
+
+static icf_real icfi_coupler_error(const icfi_constraint* c, const icf_real* position)
+{
+    icf_real sum = c->offset;
+    int32_t k;
+    for (k = 0; k < c->joints; k++) sum += c->ratio[k] * position[4 * c->joint[k] + c->number[k]];
+    return sum;
+}
+
+static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
+{
+    const icfi_constraint* c = s->constraint + slot;
+    icfi_spatial direction[6];
+    icf_real error[6];
+    icf_vec3 point[2];
+    int32_t rows, k, link, bias = *bias_at;
+    if (c->kind == ICF_CONSTRAINT_COUPLER) {
+        link = icfi_begin_link(s, 1, bias_at);
+        for (k = 0; k < c->joints; k++)
+            icfi_add_joint_side(s, c->joint[k], c->number[k], c->ratio[k]);
+        icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance =
+            icfi_coupler_error(c, s->position);
+        return;
+    }
+    if (!icfi_tree_of(s, c->body[0]) && !icfi_tree_of(s, c->body[1])) return;
+    rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
+    link = icfi_begin_link(s, rows, bias_at);
+    icfi_add_side(s, c->body[0], point[0], -1, s->bias + bias, direction);
+    icfi_add_side(s, c->body[1], point[1], 1, s->bias + bias, direction);
+    if (c->kind != ICF_CONSTRAINT_DISTANCE) {
+        for (k = 0; k < rows; k++) {
+            icfi_add_row(s, ICF_ROW_HOLONOMIC, link, k, -1, slot, k, 0)->distance = error[k];
+        }
+        return;
+    }
+    if (c->lower == c->upper) {
+        icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance = error[0] - c->lower;
+    } else {
+        if (c->lower > 0) {
+            icfi_add_row(s, ICF_ROW_LIMIT, link, 0, -1, slot, 0, 0)->distance = error[0] - c->lower;
+        }
+        if (c->upper < ICF_REAL_MAX) {
+            icf_row* r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, -1, slot, 0, 0);
+            r->distance = c->upper - error[0];
+            r->sign = -1;
+        }
+    }
+    if (c->stiffness > 0 || c->damping > 0) {
+        icf_row* r = icfi_add_row(s, ICF_ROW_MOTOR, link, 0, -1, slot, 0, 0);
+        r->stiffness = c->stiffness;
+        r->damping = c->damping;
+        r->error = c->length - error[0];
+    }
+}
+
+/* The problem of a substep, and its solution into s->v */
+static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
+{
+    icfi_session* session = s->session;
+    icf_problem* p = &s->problem;
+    icf_options options = icf_default_options();
+    icf_result result = ICF_RESULT_OK;
+    int32_t i, k, at = 0, bias = 0;
+    size_t used;
+    *p = icf_default_problem();
+    p->dt = s->h;
+    s->block_used = s->mass_used = 0;
+    s->velocities = 0;
+    s->link_start[0] = 0;
+    for (i = 0; i < session->trees; i++) s->tree[i].clique = -1;
+    icfi_link_touches(s, first, &bias);
+    for (i = 0; i < s->header->constraint_end; i++) {
+        if (s->constraint[i].flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
+    }
+    for (i = 0; i < s->header->joint_end; i++) {
+        int32_t dofs = icfi_joint_dofs(s->joint[i].kind);
+        if (!(s->joint[i].flags & ICFI_ALIVE)) continue;
+        for (k = 0; k < dofs; k++) icfi_link_joint(s, i, k, &bias);
+    }
+    session->rows = p->rows;
+    for (i = 0; i < session->trees; i++) {
+        const icfi_world_tree* tree = s->tree + i;
+        for (k = 0; k < tree->dofs; k++) s->v[tree->dof + k] = s->v_free[tree->dof + k];
+    }
+    ICFI_MEMSET(&session->stats, 0, sizeof session->stats);
+    if (!p->links) {
+        session->stats.stop = ICF_STOP_CONVERGED;
+        return ICF_RESULT_OK;
+    }
+    p->clique_sizes = s->size;
+    p->mass = s->problem_mass;
+    p->v_free = s->problem_v_free;
+    p->v_last = s->problem_v_last;
+    p->link_rows = s->link_rows;
+    p->link_start = s->link_start;
+    p->block_clique = s->block_clique;
+    p->blocks = s->blocks;
+    p->link_bias = s->bias;
+    p->contact = s->contact;
+    p->row = s->row;
+    used = (s->block_used * sizeof(icf_real) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    if (used >= s->workspace_bytes) return icfi_world_full(s->world, "solver", 2 * used);
+    result =
+        icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
+    if (result != ICF_RESULT_OK) return result;
+    options.tolerance = s->header->tolerance;
+    options.iterations = s->header->iterations;
+    options.should_stop = s->world->should_stop;
+    options.user = s->world->user;
+    options.island = s->island;
+    options.island_capacity = s->header->bodies;
+    options.island_of = s->island_of;
+    options.iterative = s->world->owner ? -1 : 0;
+    result = icf_solve(p, &options, &session->workspace, s->problem_v, &session->stats);
+    if (result == ICF_RESULT_TOO_SMALL) {
+        return icfi_world_full(s->world, "solver", used + session->stats.bytes);
+    }
+    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) {
+        s->world->which = session->stats.which;
+        s->world->reason =
+            session->stats.reason ? session->stats.reason : "the problem of the step";
+        if (session->stats.part == ICF_PART_CONTACT) {
+            for (i = 0; i < session->touches; i++) {
+                if (s->touching[i].contact == session->stats.which) s->world->which = i;
+            }
+        }
+        return result;
+    }
+    /* cliques are numbered by their first link: their velocities are found by adding up sizes */
+    for (i = 0; i < p->cliques; i++) {
+        at += s->size[i];
+        s->size[i] = at - s->size[i];
+    }
+    for (i = 0; i < session->trees; i++) {
+        const icfi_world_tree* tree = s->tree + i;
+        if (tree->clique < 0) continue;
+        for (k = 0; k < tree->dofs; k++)
+            s->v[tree->dof + k] = s->problem_v[s->size[tree->clique] + k];
+    }
+    return result;
+}
+
+/* Adds up what contacts and rows did in a substep. */
+static void icfi_take_results(icfi_sim* s)
+{
+    icfi_session* session = s->session;
+    int32_t i;
+    for (i = 0; i < session->touches; i++) {
+        icfi_touching* t = s->touching + i;
+        ICFI_MEMSET(s->result + i, 0, sizeof s->result[i]);
+        if (t->contact < 0) continue;
+        (void)icf_get_contact(&session->workspace, t->contact, s->result + i);
+        t->impulse = icfi_add_scaled(t->impulse, s->h, s->result[i].force);
+        t->normal_impulse += s->result[i].impulse.z;
+        session->dissipated += s->result[i].dissipated;
+    }
+    for (i = 0; i < session->rows; i++) {
+        const icfi_row_owner* o = s->owner + i;
+        icf_row_result r;
+        if (icf_get_row(&session->workspace, i, &r) != ICF_RESULT_OK) continue;
+        if (o->joint >= 0) {
+            s->joint_work[9 * o->joint + 3 * o->what + o->number] += r.impulse;
+            if (o->what == 2) session->dissipated -= r.impulse * r.velocity;
+        } else {
+            s->constraint_work[6 * o->constraint + o->number] += r.impulse;
+        }
+    }
+}
+
+/* Positions after a substep, from s->v and the velocities before it */
+static void icfi_move(icfi_sim* s)
+{
+    int32_t i, k;
+    for (i = 0; i < s->header->body_end; i++) {
+        icfi_motion* m = s->motion + i;
+        if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
+            continue;
+        m->x = icfi_add_scaled(m->x, s->h, m->v);
+        if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_turn_on(m->q, m->w, s->h);
+    }
+    for (i = 0; i < s->session->trees; i++) {
+        icfi_world_tree* tree = s->tree + i;
+        const icf_real *v = s->v + tree->dof, *v0 = s->v0 + tree->dof;
+        icf_real* mean = s->change + tree->dof;
+        if (tree->single) {
+            icfi_drift(s, tree, v);
+            continue;
+        }
+        for (k = 0; k < tree->dofs; k++) mean[k] = s->blend * v[k] + (1 - s->blend) * v0[k];
+        icfi_integrate_tree(s, tree, mean, s->h, s->motion, s->position, s->motion, s->position);
+        icfi_place_tree(s, tree, s->motion, s->position);
+        icfi_find_columns(s, tree, s->motion, s->position);
+        icfi_find_speeds(s, tree, s->motion, v);
+        icfi_set_speeds(s, tree, s->motion);
+        for (k = tree->first; k < tree->first + tree->places; k++) {
+            const icfi_world_place* p = s->place + k;
+            int32_t n;
+            if (p->joint < 0) continue;
+            for (n = 0; n < p->dofs; n++) {
+                s->velocity[3 * p->joint + n] = v[p->dof + n];
+                s->session->dissipated +=
+                    s->h * s->joint[p->joint].damping * mean[p->dof + n] * mean[p->dof + n];
+            }
+        }
+    }
+}
+
+static ICFI_NOINLINE icf_result icfi_substep(icfi_sim* s, int first)
+{
+    icf_result result;
+    int32_t i;
+    for (i = 0; i < s->session->trees; i++) {
+        icfi_world_tree* tree = s->tree + i;
+        icfi_gather_velocity(s, tree, s->motion, s->velocity, s->v0 + tree->dof);
+        result = tree->single ? icfi_free_body(s, tree) : icfi_free_tree(s, tree);
+        if (result != ICF_RESULT_OK) return result;
+    }
+    result = icfi_solve_substep(s, first);
+    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) return result;
+    icfi_take_results(s);
+    icfi_move(s);
+    return result;
+}
+
+/* ---- what is known of contacts ---- */
+
+static size_t icfi_touch_key(uint64_t id, int32_t a, int32_t b, size_t size)
+{
+    uint64_t x = icfi_hash_number(
+        icfi_hash_number(id * (uint64_t)0x9e3779b1u, (uint64_t)(uint32_t)a), (uint64_t)(uint32_t)b);
+    x ^= x >> 32;
+    x ^= x >> 15;
+    return (size_t)(x & (uint64_t)(size - 1));
+}
+
+/* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
+   refused. */
+static icf_result icfi_meet_touches(icfi_sim* s)
+{
+    const icfi_header* h = s->header;
+    icf_world* w = s->world;
+    size_t at;
+    int32_t i, k;
+    for (at = 0; at < s->table_size; at++) s->table[at] = -1;
+    for (i = 0; i < h->memories; i++) {
+        const icfi_memory* m = s->memory + i;
+        s->met[i] = 0;
+        at = icfi_touch_key(m->id, m->body[0], m->body[1], s->table_size);
+        while (s->table[at] >= 0) at = (at + 1) & (s->table_size - 1);
+        s->table[at] = i;
+    }
+    for (i = 0; i < s->session->touches; i++) {
+        const icf_touch* touch = s->touch + i;
+        icfi_touching* t = s->touching + i;
+        const icf_body names[2] = {touch->a, touch->b};
+        const icf_real point[3] = {touch->point.x, touch->point.y, touch->point.z};
+        if (!icfi_all_finite(3, point))
+            return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
+        if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
+            return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
+                                     "a touch not from icf_default_touch");
+        }
+        for (k = 0; k < 2; k++) {
+            icf_body b = names[k];
+            t->body[k] = -1;
+            t->at[k] = touch->point;
+            if (!b.generation && !b.index) continue;
+            if (!icf_body_is_valid(w, b))
+                return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
+            t->body[k] = (int32_t)b.index;
+            t->at[k] = icf_quat_rotate_inverse(s->motion[b.index].q,
+                                               icfi_difference(touch->point, s->motion[b.index].x));
+        }
+        if (t->body[0] == t->body[1])
+            return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
+                                     "a touch of a body with itself");
+        t->distance0 = touch->contact.distance;
+        t->impulse = icf_vec3_make(0, 0, 0);
+        t->normal_impulse = 0;
+        t->memory = -1;
+        if (t->distance0 < -s->session->penetration) s->session->penetration = -t->distance0;
+        if (!touch->id) continue;
+        at = icfi_touch_key(touch->id, t->body[0], t->body[1], s->table_size);
+        for (; s->table[at] >= 0; at = (at + 1) & (s->table_size - 1)) {
+            const icfi_memory* m = s->memory + s->table[at];
+            if (m->id != touch->id || m->body[0] != t->body[0] || m->body[1] != t->body[1])
+                continue;
+            if (s->met[s->table[at]]) break; /* the same name twice */
+            t->memory = s->table[at];
+            s->met[t->memory] = 1;
+            break;
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+static icf_body icfi_body_name(const icfi_sim* s, int32_t slot)
+{
+    icf_body b;
+    b.index = b.generation = 0;
+    if (slot < 0) return b;
+    b.index = (uint32_t)slot;
+    b.generation = s->body[slot].generation;
+    return b;
+}
+
+static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, int32_t a, int32_t b,
+                           uint64_t id, icf_real impulse)
+{
+    icf_event* e = s->event + s->session->events++;
+    e->kind = kind;
+    e->touch = touch;
+    e->a = icfi_body_name(s, a);
+    e->b = icfi_body_name(s, b);
+    e->id = id;
+    e->impulse = impulse;
+}
+
+/* Events of the step, and what the next one is to know: answers how many contacts that is. */
+static int32_t icfi_remember_touches(icfi_sim* s)
+{
+    icfi_session* session = s->session;
+    int32_t i, count = 0;
+    session->events = 0;
+    for (i = 0; i < session->touches; i++) {
+        const icfi_touching* t = s->touching + i;
+        const icf_vec3* impulse = &s->result[i].impulse;
+        icfi_memory* m = s->memory_next + count;
+        int before = t->memory >= 0, now = t->normal_impulse > 0;
+        if (!s->touch[i].id || (!before && !now)) continue;
+        icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
+                       t->body[0], t->body[1], s->touch[i].id, t->normal_impulse);
+        if (!now) continue;
+        ICFI_MEMSET(m, 0, sizeof *m);
+        m->impulse[0] = impulse->x;
+        m->impulse[1] = impulse->y;
+        m->impulse[2] = impulse->z;
+        m->id = s->touch[i].id;
+        m->body[0] = t->body[0];
+        m->body[1] = t->body[1];
+        count++;
+    }
+    for (i = 0; i < s->header->memories; i++) {
+        const icfi_memory* m = s->memory + i;
+        if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body[0], m->body[1], m->id, 0);
+    }
+    return count;
+}
+
+/* ---- the step ---- */
+
+static int icfi_is_finite_motion(const icfi_motion* m)
+{
+    return icfi_all_finite(sizeof *m / sizeof(icf_real), &m->q.x);
+}
+
+/* Copies what the scratch holds into the state: nothing after this fails. */
+static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories)
+{
+    icfi_header* h = s->header;
+    int32_t i;
+    for (i = 0; i < h->body_end; i++) {
+        icfi_body* b = s->body + i;
+        if (!(b->flags & ICFI_ALIVE)) continue;
+        b->m = s->motion[i];
+        b->force = b->torque = icf_vec3_make(0, 0, 0);
+    }
+    for (i = 0; i < h->joint_end; i++) {
+        icfi_joint* j = s->joint + i;
+        if (!(j->flags & ICFI_ALIVE)) continue;
+        ICFI_MEMCPY(j->position, s->position + 4 * i, sizeof j->position);
+        ICFI_MEMCPY(j->velocity, s->velocity + 3 * i, sizeof j->velocity);
+        ICFI_MEMSET(j->effort_now, 0, sizeof j->effort_now);
+    }
+    icfi_copy_bytes(s->memory, s->memory_next, (size_t)memories * sizeof(icfi_memory));
+    h->memories = memories;
+    h->time += dt;
+    h->steps++;
+    s->session->touches = 0;
+}
+
+/* One try at a step, in the room there is */
+static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int commit)
+{
+    icfi_sim s;
+    icfi_session* session;
+    const icfi_header* h;
+    icf_result result, worst = ICF_RESULT_OK;
+    int32_t i, memories;
+    icfi_sim_open(w, &s);
+    s.world = w;
+    session = s.session;
+    h = s.header;
+    session->solved = 0;
+    icfi_sorted(&s);
+    icfi_load_motion(&s);
+    if (h->joints) ICFI_MEMSET(s.joint_work, 0, 9 * (size_t)h->joints * sizeof(icf_real));
+    if (h->constraints)
+        ICFI_MEMSET(s.constraint_work, 0, 6 * (size_t)h->constraints * sizeof(icf_real));
+    session->dissipated = session->penetration = 0;
+    session->dt = dt;
+    result = icfi_meet_touches(&s);
+    if (result != ICF_RESULT_OK) return result;
+    s.h = dt / (icf_real)h->substeps;
+    s.blend = h->method == ICF_METHOD_MIDPOINT ? ICF_R(0.5) : ICF_R(1.0);
+    s.lean = s.blend;
+    for (i = 0; i < h->substeps; i++) {
+        result = icfi_substep(&s, i == 0);
+        if (result == ICF_RESULT_NOT_CONVERGED) worst = result;
+        if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) return result;
+    }
+    for (i = 0; i < h->body_end; i++) {
+        if ((s.body[i].flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
+            return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i,
+                                     "the motion of a body after the step");
+        }
+    }
+    memories = icfi_remember_touches(&s);
+    session->results = session->touches;
+    icfi_copy_bytes(s.done, s.touch, (size_t)session->touches * sizeof(icf_touch));
+    if (commit) icfi_commit(&s, dt, memories);
+    session->solved = 1;
+    return worst;
+}
+
+static icf_result icfi_step(icf_world* w, icf_real dt, int commit)
+{
+    icf_result result;
+    int32_t trial;
+    if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
+    if (!(dt > 0)) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "dt");
+    w->reason = NULL;
+    /* a world that can grows by what the solver missed, and tries again; each time by at least half */
+    for (trial = 0;; trial++) {
+        icf_world_def def = icf_default_world_def();
+        icf_result grown;
+        result = icfi_try_step(w, dt, commit);
+        if (result != ICF_RESULT_TOO_SMALL || !w->owner || trial >= 100) return result;
+        (void)icf_world_get_def(w, &def);
+        if (!def.solver) def.solver = icfi_solver_guess(icfi_header_of(w));
+        def.solver = icfi_plus(w->needed > def.solver ? w->needed : def.solver, def.solver / 2);
+        grown = icfi_world_grow(w, &def);
+        if (grown != ICF_RESULT_OK) return grown;
+        w->reason = NULL;
+    }
+}
+
+ICF_API icf_result icf_world_step(icf_world* world, icf_real dt)
+{
+    return icfi_step(world, dt, 1);
+}
+
+ICF_API icf_result icf_world_try(icf_world* world, icf_real dt)
+{
+    return icfi_step(world, dt, 0);
+}
+
+/* ---- bodies ---- */
+
+ICF_API icf_material icf_default_material(void)
+{
+    icf_contact c = icf_default_contact();
+    icf_material m;
+    m.stiffness = 2 * c.stiffness;
+    m.dissipation = c.dissipation;
+    m.relaxation = c.relaxation / 2;
+    m.friction = c.friction;
+    m.friction_static = -1;
+    m.torsion = m.rolling = 0;
+    return m;
+}
+
+static icf_real icfi_harmonic_mean(icf_real a, icf_real b)
+{
+    return a + b > 0 ? 2 * a * (b / (a + b)) : 0;
+}
+
+ICF_API icf_material icf_material_combine(const icf_material* a, const icf_material* b)
+{
+    icf_material m;
+    icf_real soft, hard, share; /* share: of the deformation that is of the softer one */
+    int swap = b->stiffness < a->stiffness;
+    const icf_material *s = swap ? b : a, *h = swap ? a : b;
+    soft = s->stiffness;
+    hard = h->stiffness;
+    share = hard > 0 && hard < ICF_REAL_MAX ? 1 / (1 + soft / hard) : 1;
+    m.stiffness = soft * share;
+    m.dissipation = share * s->dissipation + (1 - share) * h->dissipation;
+    m.relaxation = a->relaxation + b->relaxation;
+    m.friction = icfi_harmonic_mean(a->friction, b->friction);
+    m.friction_static = -1;
+    if (a->friction_static >= 0 || b->friction_static >= 0) {
+        m.friction_static =
+            icfi_harmonic_mean(a->friction_static < 0 ? a->friction : a->friction_static,
+                               b->friction_static < 0 ? b->friction : b->friction_static);
+    }
+    m.torsion = icfi_max(a->torsion, b->torsion);
+    m.rolling = icfi_max(a->rolling, b->rolling);
+    return m;
+}
+
+ICF_API void icf_contact_set_material(icf_contact* contact, const icf_material* material)
+{
+    contact->stiffness = material->stiffness;
+    contact->dissipation = material->dissipation;
+    contact->relaxation = material->relaxation;
+    contact->friction = material->friction;
+    contact->friction_static = material->friction_static;
+    contact->torsion = material->torsion;
+    contact->rolling = material->rolling;
+}
+
+ICF_API icf_body_def icf_default_body_def(void)
+{
+    icf_body_def d;
+    ICFI_MEMSET(&d, 0, sizeof d);
+    d.pose = icf_transform_identity();
+    d.mass = 1;
+    d.inertia = icf_mat3_identity();
+    d.inertia.x.x = d.inertia.y.y = d.inertia.z.z = ICF_R(0.1); /* 2/5 m r^2, r = 1/2 */
+    d.gravity_scale = 1;
+    d.cookie = ICFI_BODY_COOKIE;
+    return d;
+}
+
+static int icfi_is_turn(icf_quat q)
+{
+    icf_real n = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
+    return n > ICF_R(1e-6) && n < ICF_R(1e6);
+}
+
+static int icfi_transform_is_finite(icf_transform t)
+{
+    const icf_real all[7] = {t.q.x, t.q.y, t.q.z, t.q.w, t.p.x, t.p.y, t.p.z};
+    return icfi_all_finite(7, all);
+}
+
+static int icfi_vec3_is_finite(icf_vec3 v)
+{
+    return icfi_finite(v.x) && icfi_finite(v.y) && icfi_finite(v.z);
+}
+
+static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
+{
+    const icf_mat3* i = &d->inertia;
+    const icf_real noise =
+        1000 * ICFI_EPSILON * (ICF_FABS(i->x.x) + ICF_FABS(i->y.y) + ICF_FABS(i->z.z));
+    const icf_real six[6] = {i->x.x, i->y.y, i->z.z, i->x.y, i->x.z, i->y.z};
+    const char* reason = NULL;
+    if (d->cookie != ICFI_BODY_COOKIE) {
+        return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_body_def");
+    }
+    if (!icfi_transform_is_finite(d->pose) || !icfi_vec3_is_finite(d->velocity) ||
+        !icfi_vec3_is_finite(d->angular_velocity) || !icfi_finite(d->mass) ||
+        !icfi_vec3_is_finite(d->center) || !icfi_all_finite(9, &i->x.x) ||
+        !icfi_finite(d->linear_damping) || !icfi_finite(d->angular_damping) ||
+        !icfi_finite(d->gravity_scale)) {
+        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
+    }
+    if (d->kind < ICF_BODY_DYNAMIC || d->kind > ICF_BODY_KINEMATIC) reason = "kind";
+    if (d->locks > 63u) reason = "locks";
+    if (!icfi_is_turn(d->pose.q)) reason = "pose: no rotation";
+    if (d->mass < 0) reason = "mass";
+    if (d->linear_damping < 0 || d->angular_damping < 0) reason = "damping";
+    if (reason) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason);
+    if (ICF_FABS(i->x.y - i->y.x) > noise || ICF_FABS(i->x.z - i->z.x) > noise ||
+        ICF_FABS(i->y.z - i->z.y) > noise || !icfi_inertia_is_one(six)) {
+        return icfi_world_refuse(w, ICF_RESULT_NOT_SPD, 0, "inertia");
+    }
+    return ICF_RESULT_OK;
+}
+
+/* All of a def but pose and velocity, into a record */
+static void icfi_body_fill(icfi_body* b, const icf_body_def* d)
+{
+    const icf_mat3* i = &d->inertia;
+    b->mass = d->mass;
+    b->center = d->center;
+    b->inertia[0] = i->x.x;
+    b->inertia[1] = i->y.y;
+    b->inertia[2] = i->z.z;
+    b->inertia[3] = i->x.y;
+    b->inertia[4] = i->x.z;
+    b->inertia[5] = i->y.z;
+    b->linear_damping = d->linear_damping;
+    b->angular_damping = d->angular_damping;
+    b->gravity_scale = d->gravity_scale;
+    b->user = d->user;
+    b->flags = ICFI_ALIVE | (uint32_t)d->kind << ICFI_KIND_SHIFT | d->locks << ICFI_LOCKS_SHIFT;
+}
+
+static void icfi_body_move(icfi_body* b, icf_transform pose)
+{
+    b->m.q = icf_quat_normalize(pose.q);
+    pose.q = b->m.q;
+    b->m.x = icfi_transform_point(pose, b->center);
+}
+
+static void icfi_body_speed(icfi_body* b, icf_vec3 v, icf_vec3 w)
+{
+    int still = icfi_kind_of(b) == ICF_BODY_STATIC;
+    b->m.v = still ? icf_vec3_make(0, 0, 0) : v;
+    b->m.w = still ? icf_vec3_make(0, 0, 0) : w;
+}
+
+static icfi_body* icfi_find_body(const icf_world* w, icf_body name)
+{
+    icfi_body* b;
+    if (!icfi_world_is(w) || !name.generation) return NULL;
+    if (name.index >= (uint32_t)icfi_header_of(w)->body_end) return NULL;
+    b = icfi_bodies_of(w) + name.index;
+    return (b->flags & ICFI_ALIVE) && b->generation == name.generation ? b : NULL;
+}
+
+ICF_API int icf_body_is_valid(const icf_world* world, icf_body body)
+{
+    return icfi_find_body(world, body) != NULL;
+}
+
+/* A body that a call is about, or NULL, and the reason */
+static icfi_body* icfi_named_body(icf_world* w, icf_body name)
+{
+    icfi_body* b = icfi_find_body(w, name);
+    if (!b && w)
+        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index, "no such body");
+    return b;
+}
+
+ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, icf_body* body)
+{
+    icfi_sim s;
+    icfi_body* b;
+    icf_result result;
+    int32_t slot;
+    uint32_t generation = 0;
+    if (!icfi_world_is(world) || !def || !body) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_body_def_check(world, def);
+    if (result != ICF_RESULT_OK) return result;
+    slot = icfi_header_of(world)->body_free;
+    if (slot < 0) {
+        result = icfi_make_room(world, ICFI_ROOM_BODIES, icfi_header_of(world)->body_end + 1);
+        if (result != ICF_RESULT_OK) return result;
+    }
+    icfi_sim_open(world, &s);
+    if (slot < 0) {
+        slot = s.header->body_end++;
+    } else {
+        s.header->body_free = s.body[slot].next;
+        generation = s.body[slot].generation;
+    }
+    b = s.body + slot;
+    ICFI_MEMSET(b, 0, sizeof *b);
+    b->generation = generation + 1;
+    b->joint = b->next = -1;
+    icfi_body_fill(b, def);
+    icfi_body_move(b, def->pose);
+    icfi_body_speed(b, def->velocity, def->angular_velocity);
+    s.session->sorted = 0;
+    *body = icfi_body_name(&s, slot);
+    return ICF_RESULT_OK;
+}
+
+/* Puts the bodies of a tree where the records of its root, carrier and joints say, into their records. */
+static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
+{
+    int32_t k;
+    if (tree->single) return;
+    if (tree->carrier >= 0) s->motion[tree->carrier] = s->body[tree->carrier].m;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        s->motion[p->body] = s->body[p->body].m;
+        if (p->joint < 0) continue;
+        ICFI_MEMCPY(s->position + 4 * p->joint, s->joint[p->joint].position, 4 * sizeof(icf_real));
+        ICFI_MEMCPY(s->velocity + 3 * p->joint, s->joint[p->joint].velocity, 3 * sizeof(icf_real));
+    }
+    icfi_place_tree(s, tree, s->motion, s->position);
+    icfi_find_columns(s, tree, s->motion, s->position);
+    icfi_gather_velocity(s, tree, s->motion, s->velocity, s->v0 + tree->dof);
+    icfi_find_speeds(s, tree, s->motion, s->v0 + tree->dof);
+    icfi_set_speeds(s, tree, s->motion);
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        int32_t b = s->place[k].body;
+        if (s->place[k].joint >= 0) s->body[b].m = s->motion[b];
+    }
+}
+
+/* The same for what a body carries */
+static void icfi_refresh_body(icf_world* w, int32_t slot)
+{
+    icfi_sim s;
+    int32_t i;
+    if (!icfi_header_of(w)->joint_end) return;
+    icfi_sim_open(w, &s);
+    icfi_sorted(&s);
+    for (i = 0; i < s.session->trees; i++) {
+        if (i == s.tree_of[slot] || s.tree[i].carrier == slot) icfi_refresh_tree(&s, s.tree + i);
+    }
+}
+
+ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_body_def* def)
+{
+    const icfi_body* b = icfi_find_body(world, body);
+    const icf_real* i;
+    if (!b || !def) return ICF_RESULT_BAD_ARGUMENT;
+    i = b->inertia;
+    *def = icf_default_body_def();
+    def->kind = (int32_t)icfi_kind_of(b);
+    def->locks = icfi_locks_of(b);
+    def->pose = icfi_pose(b, &b->m);
+    def->velocity = b->m.v;
+    def->angular_velocity = b->m.w;
+    def->mass = b->mass;
+    def->center = b->center;
+    def->inertia =
+        icf_mat3_from_columns(icf_vec3_make(i[0], i[3], i[4]), icf_vec3_make(i[3], i[1], i[5]),
+                              icf_vec3_make(i[4], i[5], i[2]));
+    def->linear_damping = b->linear_damping;
+    def->angular_damping = b->angular_damping;
+    def->gravity_scale = b->gravity_scale;
+    def->user = b->user;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    icfi_sim s;
+    icf_result result;
+    uint32_t flags;
+    if (!b || !def) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_body_def_check(world, def);
+    if (result != ICF_RESULT_OK) return result;
+    if (b->joint >= 0 && (def->kind != ICF_BODY_DYNAMIC || def->locks)) {
+        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
+                                 "a joint holds the body");
+    }
+    flags = b->flags;
+    icfi_body_fill(b, def);
+    if (flags != b->flags) {
+        icfi_sim_open(world, &s);
+        s.session->sorted = 0;
+    }
+    if (b->joint < 0) {
+        icfi_body_move(b, def->pose);
+        icfi_body_speed(b, def->velocity, def->angular_velocity);
+    }
+    icfi_refresh_body(world, (int32_t)body.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf_body_state* state)
+{
+    const icfi_body* b = icfi_find_body(world, body);
+    if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
+    state->pose = icfi_pose(b, &b->m);
+    state->center = b->m.x;
+    state->velocity = b->m.v;
+    state->angular_velocity = b->m.w;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_transform_is_finite(pose))
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "pose");
+    if (!icfi_is_turn(pose.q))
+        return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, "pose: no rotation");
+    if (b->joint >= 0) {
+        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
+                                 "a joint holds the body");
+    }
+    icfi_body_move(b, pose);
+    icfi_refresh_body(world, (int32_t)body.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
+                                         icf_vec3 angular_velocity)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_vec3_is_finite(velocity) || !icfi_vec3_is_finite(angular_velocity)) {
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "velocity");
+    }
+    if (b->joint >= 0) {
+        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
+                                 "a joint holds the body");
+    }
+    icfi_body_speed(b, velocity, angular_velocity);
+    icfi_refresh_body(world, (int32_t)body.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, icf_vec3 point,
+                                        icf_vec3* velocity)
+{
+    const icfi_body* b = icfi_find_body(world, body);
+    if (!b || !velocity) return ICF_RESULT_BAD_ARGUMENT;
+    *velocity = icfi_sum(b->m.v, icfi_cross(b->m.w, icfi_difference(point, b->m.x)));
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec3 force,
+                                        icf_vec3 point)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_vec3_is_finite(force) || !icfi_vec3_is_finite(point)) {
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "force");
+    }
+    b->force = icfi_sum(b->force, force);
+    b->torque = icfi_sum(b->torque, icfi_cross(icfi_difference(point, b->m.x), force));
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_vec3 torque)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_vec3_is_finite(torque))
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "torque");
+    b->torque = icfi_sum(b->torque, torque);
+    return ICF_RESULT_OK;
+}
+
+/* v += A^-1 J' impulse for a tree of joints, into its records */
+static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* tree, int32_t body,
+                                                  icf_vec3 impulse, icf_vec3 point)
+{
+    icf_real *x = s->change + tree->dof, *diagonal = s->v + tree->dof;
+    int32_t n = tree->dofs, k, i, at;
+    icfi_spatial f;
+    icfi_refresh_tree(s, tree);
+    s->h = s->lean = s->blend = 0;
+    for (i = 0; i < n; i++) x[i] = diagonal[i] = 0;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        for (i = 0; p->joint >= 0 && i < p->dofs; i++)
+            diagonal[p->dof + i] = s->joint[p->joint].armature;
+    }
+    f = icfi_spatial_make(icfi_cross(icfi_difference(point, tree->origin), impulse), impulse);
+    for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
+        for (i = 0; i < s->place[k].dofs; i++) {
+            int32_t d = s->place[k].dof + i;
+            x[d] = icfi_spatial_dot(s->column[tree->dof + d], f);
+        }
+    }
+    icfi_mass_matrix(s, tree, s->motion, diagonal, s->factor);
+    if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK) {
+        return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, body,
+                                 "the mass of a tree, or of a body in it");
+    }
+    (void)icf_dense_solve(n, s->factor, n, x, 1, n);
+    for (i = 0; i < n; i++) x[i] += s->v0[tree->dof + i];
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const icfi_world_place* p = s->place + k;
+        if (p->joint < 0) {
+            icfi_body* root = s->body + p->body;
+            const icf_real before[6] = {root->m.v.x, root->m.v.y, root->m.v.z,
+                                        root->m.w.x, root->m.w.y, root->m.w.z};
+            icf_real* out[6];
+            out[0] = &root->m.v.x;
+            out[1] = &root->m.v.y;
+            out[2] = &root->m.v.z;
+            out[3] = &root->m.w.x;
+            out[4] = &root->m.w.y;
+            out[5] = &root->m.w.z;
+            for (i = at = 0; i < 6; i++) {
+                *out[i] = icfi_locks_of(root) >> i & 1u ? before[i] : x[p->dof + at++];
+            }
+        }
+        for (i = 0; p->joint >= 0 && i < p->dofs; i++)
+            s->joint[p->joint].velocity[i] = x[p->dof + i];
+    }
+    icfi_refresh_tree(s, tree);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
+                                          icf_vec3 point)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    icf_vec3 turn;
+    uint32_t locks;
+    icfi_sim s;
+    icfi_world_tree* tree;
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_vec3_is_finite(impulse) || !icfi_vec3_is_finite(point)) {
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "impulse");
+    }
+    if (!icfi_is_dynamic(b)) return ICF_RESULT_OK;
+    icfi_sim_open(world, &s);
+    s.world = world;
+    icfi_sorted(&s);
+    tree = icfi_tree_of(&s, (int32_t)body.index);
+    if (!tree->single) return icfi_tree_impulse(&s, tree, (int32_t)body.index, impulse, point);
+    locks = icfi_locks_of(b);
+    if (!(b->mass > 0) ||
+        !icfi_turn_by(b, &b->m, icfi_cross(icfi_difference(point, b->m.x), impulse), &turn)) {
+        return icfi_world_refuse(world, ICF_RESULT_NOT_SPD, (int32_t)body.index,
+                                 "the mass of a body");
+    }
+    if (!(locks & ICF_LOCK_X)) b->m.v.x += impulse.x / b->mass;
+    if (!(locks & ICF_LOCK_Y)) b->m.v.y += impulse.y / b->mass;
+    if (!(locks & ICF_LOCK_Z)) b->m.v.z += impulse.z / b->mass;
+    b->m.w = icfi_sum(b->m.w, turn);
+    return ICF_RESULT_OK;
+}
+
+ICF_API int32_t icf_world_body_count(const icf_world* world)
+{
+    return icfi_world_is(world) ? icfi_header_of(world)->body_end : 0;
+}
+
+ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot)
+{
+    icf_body b;
+    b.index = b.generation = 0;
+    if (!icfi_world_is(world) || slot < 0 || slot >= icfi_header_of(world)->body_end) return b;
+    if (!(icfi_bodies_of(world)[slot].flags & ICFI_ALIVE)) return b;
+    b.index = (uint32_t)slot;
+    b.generation = icfi_bodies_of(world)[slot].generation;
+    return b;
+}
+
+/* Axes of which z is given, and x as the world's where it can be */
+static icf_quat icfi_axes_along(icf_vec3 z)
+{
+    icf_vec3 x = ICF_FABS(z.x) < ICF_R(0.8) ? icf_vec3_make(1, 0, 0) : icf_vec3_make(0, 1, 0);
+    x = icf_vec3_normalize(icfi_add_scaled(x, -icfi_inner(x, z), z));
+    return icf_quat_from_mat3(icf_mat3_from_columns(x, icfi_cross(z, x), z));
+}
+
+ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body b, icf_vec3 point,
+                                    icf_vec3 axis, icf_transform* a_frame, icf_transform* b_frame)
+{
+    icf_vec3 z = icf_vec3_normalize(axis);
+    icf_transform t;
+    const icfi_body* body;
+    int i;
+    if (!icfi_world_is(world) || !a_frame || !b_frame) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_vec3_is_finite(point) || !icfi_vec3_is_finite(z)) return ICF_RESULT_NOT_FINITE;
+    if (icfi_inner(z, z) < ICF_R(0.5)) return ICF_RESULT_BAD_ARGUMENT;
+    t.q = icfi_axes_along(z);
+    t.p = point;
+    for (i = 0; i < 2; i++) {
+        icf_body name = i ? b : a;
+        icf_transform* out = i ? b_frame : a_frame;
+        *out = t;
+        if (!name.index && !name.generation) continue;
+        body = icfi_find_body(world, name);
+        if (!body) return ICF_RESULT_BAD_ARGUMENT;
+        *out = icfi_compose(icfi_invert(icfi_pose(body, &body->m)), t);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- joints ---- */
+
+ICF_API icf_joint_def icf_default_joint_def(icf_joint_kind kind)
+{
+    icf_joint_def d;
+    int i;
+    ICFI_MEMSET(&d, 0, sizeof d);
+    d.kind = (int32_t)kind;
+    d.parent_frame = d.child_frame = icf_transform_identity();
+    if (kind == ICF_JOINT_BALL) d.position[3] = d.rest[3] = d.target[3] = 1;
+    d.gear_ratio = 1;
+    for (i = 0; i < 3; i++) {
+        d.lower[i] = -ICF_REAL_MAX;
+        d.upper[i] = ICF_REAL_MAX;
+    }
+    d.effort = -1;
+    d.cookie = ICFI_JOINT_COOKIE;
+    return d;
+}
+
+static icf_result icfi_joint_def_check(icf_world* w, const icf_joint_def* d)
+{
+    const icf_real few[] = {d->stiffness,    d->damping,         d->rotor_inertia, d->gear_ratio,
+                            d->dry_friction, d->motor_stiffness, d->motor_damping, d->effort};
+    const char* reason = NULL;
+    int i;
+    if (d->cookie != ICFI_JOINT_COOKIE) {
+        return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_joint_def");
+    }
+    if (!icfi_all_finite(sizeof few / sizeof *few, few) ||
+        !icfi_transform_is_finite(d->parent_frame) || !icfi_transform_is_finite(d->child_frame) ||
+        !icfi_all_finite(4, d->position) || !icfi_all_finite(3, d->velocity) ||
+        !icfi_all_finite(4, d->rest) || !icfi_all_finite(3, d->lower) ||
+        !icfi_all_finite(3, d->upper) || !icfi_all_finite(4, d->target) ||
+        !icfi_all_finite(3, d->target_velocity) || !icfi_all_finite(3, d->feedforward)) {
+        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
+    }
+    if (d->kind < ICF_JOINT_REVOLUTE || d->kind > ICF_JOINT_WELD) reason = "kind";
+    if (!icfi_is_turn(d->parent_frame.q)) reason = "parent_frame: no rotation";
+    if (!icfi_is_turn(d->child_frame.q)) reason = "child_frame: no rotation";
+    if (d->stiffness < 0) reason = "stiffness";
+    if (d->damping < 0) reason = "damping";
+    if (d->rotor_inertia < 0) reason = "rotor_inertia";
+    if (d->dry_friction < 0) reason = "dry_friction";
+    if (d->motor_stiffness < 0 || d->motor_damping < 0) reason = "motor";
+    for (i = 0; i < 3; i++) {
+        if (d->lower[i] > d->upper[i]) reason = "limits: lower above upper";
+    }
+    if (d->kind == ICF_JOINT_BALL) {
+        const icf_real *p = d->position, *r = d->rest, *t = d->target;
+        if (!icfi_is_turn(icf_quat_make(p[0], p[1], p[2], p[3]))) reason = "position: no rotation";
+        if (!icfi_is_turn(icf_quat_make(r[0], r[1], r[2], r[3]))) reason = "rest: no rotation";
+        if (!icfi_is_turn(icf_quat_make(t[0], t[1], t[2], t[3]))) reason = "target: no rotation";
+    }
+    return reason ? icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason) : ICF_RESULT_OK;
+}
+
+/* Copies the position of a joint; a rotation to length 1. */
+static void icfi_copy_position(int32_t kind, const icf_real* from, icf_real* to)
+{
+    icf_quat q;
+    int32_t i;
+    for (i = 0; i < 4; i++) to[i] = 0;
+    for (i = 0; i < icfi_joint_dofs(kind); i++) to[i] = from[i];
+    if (kind != ICF_JOINT_BALL) return;
+    q = icf_quat_normalize(icf_quat_make(from[0], from[1], from[2], from[3]));
+    to[0] = q.x;
+    to[1] = q.y;
+    to[2] = q.z;
+    to[3] = q.w;
+}
+
+/* All of a def but kind, bodies and frames, into a record */
+static void icfi_joint_fill(icfi_joint* j, const icf_joint_def* d)
+{
+    int32_t i, n = icfi_joint_dofs(d->kind);
+    icfi_copy_position(d->kind, d->position, j->position);
+    icfi_copy_position(d->kind, d->rest, j->rest);
+    icfi_copy_position(d->kind, d->target, j->target);
+    for (i = 0; i < 3; i++) {
+        j->velocity[i] = i < n ? d->velocity[i] : 0;
+        j->target_velocity[i] = i < n ? d->target_velocity[i] : 0;
+        j->feedforward[i] = i < n ? d->feedforward[i] : 0;
+        j->lower[i] = d->lower[i];
+        j->upper[i] = d->upper[i];
+    }
+    j->stiffness = d->stiffness;
+    j->damping = d->damping;
+    j->rotor_inertia = d->rotor_inertia;
+    j->gear_ratio = d->gear_ratio;
+    j->armature = d->rotor_inertia * d->gear_ratio * d->gear_ratio;
+    j->dry_friction = d->dry_friction;
+    j->motor_stiffness = d->motor_stiffness;
+    j->motor_damping = d->motor_damping;
+    j->effort = d->effort;
+    j->user = d->user;
+}
+
+static icfi_joint* icfi_find_joint(const icf_world* w, icf_joint name)
+{
+    icfi_sim s;
+    icfi_joint* j;
+    if (!icfi_world_is(w) || !name.generation) return NULL;
+    if (name.index >= (uint32_t)icfi_header_of(w)->joint_end) return NULL;
+    icfi_sim_open(w, &s);
+    j = s.joint + name.index;
+    return (j->flags & ICFI_ALIVE) && j->generation == name.generation ? j : NULL;
+}
+
+static icfi_joint* icfi_named_joint(icf_world* w, icf_joint name)
+{
+    icfi_joint* j = icfi_find_joint(w, name);
+    if (!j && w)
+        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index, "no such joint");
+    return j;
+}
+
+ICF_API int icf_joint_is_valid(const icf_world* world, icf_joint joint)
+{
+    return icfi_find_joint(world, joint) != NULL;
+}
+
+/* Whether two bodies can be parent and child; their slots */
+static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const icfi_sim* s,
+                                    int32_t slot[2])
+{
+    const icfi_body* child = icfi_find_body(w, d->child);
+    int32_t i;
+    slot[0] = -1;
+    if (d->parent.index || d->parent.generation) {
+        if (!icfi_named_body(w, d->parent)) return ICF_RESULT_BAD_ARGUMENT;
+        slot[0] = (int32_t)d->parent.index;
+    }
+    if (!child)
+        return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)d->child.index,
+                                 "no such child");
+    slot[1] = (int32_t)d->child.index;
+    if (!icfi_is_dynamic(child)) {
+        return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, slot[1], "the child is not dynamic");
+    }
+    if (child->joint >= 0)
+        return icfi_world_refuse(w, ICF_RESULT_BAD_STATE, slot[1], "the child has a joint");
+    if (icfi_locks_of(child))
+        return icfi_world_refuse(w, ICF_RESULT_BAD_STATE, slot[1], "the child has locks");
+    for (i = slot[0]; i >= 0; i = s->body[i].joint < 0 ? -1 : s->joint[s->body[i].joint].parent) {
+        if (i == slot[1]) {
+            return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, slot[1],
+                                     "the child carries the parent");
+        }
+    }
+    return ICF_RESULT_OK;
+}
+
+/* Takes a joint out; its child stays where it is. */
+static void icfi_joint_remove(icfi_sim* s, int32_t slot)
+{
+    icfi_joint* j = s->joint + slot;
+    s->body[j->child].joint = -1;
+    j->flags = 0;
+    j->generation++;
+    j->next = s->header->joint_free;
+    s->header->joint_free = slot;
+    s->session->sorted = 0;
+    s->session->solved = 0;
+}
+
+ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, icf_joint* joint)
+{
+    icfi_sim s;
+    icfi_joint* j;
+    icf_result result;
+    int32_t slot, body[2];
+    uint32_t generation = 0;
+    if (!icfi_world_is(world) || !def || !joint) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_joint_def_check(world, def);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(world, &s);
+    result = icfi_joint_bodies(world, def, &s, body);
+    if (result != ICF_RESULT_OK) return result;
+    slot = s.header->joint_free;
+    if (slot < 0) {
+        result = icfi_make_room(world, ICFI_ROOM_JOINTS, s.header->joint_end + 1);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+        slot = s.header->joint_end++;
+    } else {
+        s.header->joint_free = s.joint[slot].next;
+        generation = s.joint[slot].generation;
+    }
+    j = s.joint + slot;
+    ICFI_MEMSET(j, 0, sizeof *j);
+    j->generation = generation + 1;
+    j->flags = ICFI_ALIVE;
+    j->kind = def->kind;
+    j->parent = body[0];
+    j->child = body[1];
+    j->next = -1;
+    j->frame[0] = def->parent_frame;
+    j->frame[1] = def->child_frame;
+    j->frame[0].q = icf_quat_normalize(j->frame[0].q);
+    j->frame[1].q = icf_quat_normalize(j->frame[1].q);
+    icfi_joint_fill(j, def);
+    s.body[body[1]].joint = slot;
+    if (icfi_sort_trees(&s) != ICF_RESULT_OK) {
+        icf_world_def d;
+        int32_t largest = (int32_t)s.session->largest;
+        (void)icf_world_get_def(world, &d);
+        d.tree = largest < 23000 ? 2 * largest : largest;
+        result = world->owner && largest <= 46000 ? icfi_world_grow(world, &d)
+                                                  : icfi_world_full(world, "tree", (size_t)largest);
+        if (result != ICF_RESULT_OK) {
+            icfi_joint_remove(&s, slot);
+            return result;
+        }
+        icfi_sim_open(world, &s);
+        (void)icfi_sort_trees(&s);
+    }
+    s.session->solved = 0;
+    icfi_refresh_tree(&s, icfi_tree_of(&s, body[1]));
+    joint->index = (uint32_t)slot;
+    joint->generation = generation + 1;
+    return ICF_RESULT_OK;
+}
+
+static void icfi_constraint_remove(icfi_sim* s, int32_t slot)
+{
+    icfi_constraint* c = s->constraint + slot;
+    c->flags = 0;
+    c->generation++;
+    c->next = s->header->constraint_free;
+    s->header->constraint_free = slot;
+    s->session->solved = 0;
+}
+
+/* Takes out the constraints of a joint, and the joint. */
+static void icfi_joint_drop(icfi_sim* s, int32_t slot)
+{
+    int32_t i, k;
+    for (i = 0; i < s->header->constraint_end; i++) {
+        const icfi_constraint* c = s->constraint + i;
+        int uses = 0;
+        if (!(c->flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_COUPLER) continue;
+        for (k = 0; k < c->joints; k++) uses |= c->joint[k] == slot;
+        if (uses) icfi_constraint_remove(s, i);
+    }
+    icfi_joint_remove(s, slot);
+}
+
+ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint)
+{
+    icfi_sim s;
+    if (!icfi_named_joint(world, joint)) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    icfi_joint_drop(&s, (int32_t)joint.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
+{
+    icfi_body* b = icfi_named_body(world, body);
+    icfi_sim s;
+    int32_t slot = (int32_t)body.index, i, n;
+    if (!b) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    for (i = 0; i < s.header->joint_end; i++) {
+        const icfi_joint* j = s.joint + i;
+        if ((j->flags & ICFI_ALIVE) && (j->parent == slot || j->child == slot))
+            icfi_joint_drop(&s, i);
+    }
+    for (i = 0; i < s.header->constraint_end; i++) {
+        const icfi_constraint* c = s.constraint + i;
+        if ((c->flags & ICFI_ALIVE) && c->kind != ICF_CONSTRAINT_COUPLER &&
+            (c->body[0] == slot || c->body[1] == slot)) {
+            icfi_constraint_remove(&s, i);
+        }
+    }
+    for (i = n = 0; i < s.header->memories; i++) {
+        if (s.memory[i].body[0] != slot && s.memory[i].body[1] != slot) s.memory[n++] = s.memory[i];
+    }
+    s.header->memories = n;
+    for (i = n = 0; i < s.session->touches; i++) {
+        const icf_touch* t = s.touch + i;
+        int uses = (t->a.generation && t->a.index == body.index) ||
+                   (t->b.generation && t->b.index == body.index);
+        if (!uses) s.touch[n++] = *t;
+    }
+    s.session->touches = n;
+    b->flags = 0;
+    b->generation++;
+    b->next = s.header->body_free;
+    s.header->body_free = slot;
+    s.session->sorted = 0;
+    s.session->solved = 0;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_get_def(const icf_world* world, icf_joint joint, icf_joint_def* def)
+{
+    const icfi_joint* j = icfi_find_joint(world, joint);
+    icfi_sim s;
+    if (!j || !def) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    *def = icf_default_joint_def((icf_joint_kind)j->kind);
+    def->parent = icfi_body_name(&s, j->parent);
+    def->child = icfi_body_name(&s, j->child);
+    def->parent_frame = j->frame[0];
+    def->child_frame = j->frame[1];
+    ICFI_MEMCPY(def->position, j->position, sizeof def->position);
+    ICFI_MEMCPY(def->velocity, j->velocity, sizeof def->velocity);
+    ICFI_MEMCPY(def->rest, j->rest, sizeof def->rest);
+    ICFI_MEMCPY(def->lower, j->lower, sizeof def->lower);
+    ICFI_MEMCPY(def->upper, j->upper, sizeof def->upper);
+    ICFI_MEMCPY(def->target, j->target, sizeof def->target);
+    ICFI_MEMCPY(def->target_velocity, j->target_velocity, sizeof def->target_velocity);
+    ICFI_MEMCPY(def->feedforward, j->feedforward, sizeof def->feedforward);
+    def->stiffness = j->stiffness;
+    def->damping = j->damping;
+    def->rotor_inertia = j->rotor_inertia;
+    def->gear_ratio = j->gear_ratio;
+    def->dry_friction = j->dry_friction;
+    def->motor_stiffness = j->motor_stiffness;
+    def->motor_damping = j->motor_damping;
+    def->effort = j->effort;
+    def->user = j->user;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_set_def(icf_world* world, icf_joint joint, const icf_joint_def* def)
+{
+    icfi_joint* j = icfi_named_joint(world, joint);
+    icf_result result;
+    if (!j || !def) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_joint_def_check(world, def);
+    if (result != ICF_RESULT_OK) return result;
+    if (def->kind != j->kind) return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, "kind");
+    icfi_joint_fill(j, def);
+    icfi_refresh_body(world, j->child);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
+                                       icf_joint_state* state)
+{
+    const icfi_joint* j = icfi_find_joint(world, joint);
+    icf_real error[3];
+    icfi_sim s;
+    int32_t i;
+    if (!j || !state) return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(state, 0, sizeof *state);
+    ICFI_MEMCPY(state->position, j->position, sizeof state->position);
+    ICFI_MEMCPY(state->velocity, j->velocity, sizeof state->velocity);
+    icfi_sim_open(world, &s);
+    for (i = 0; s.session->solved && i < icfi_joint_dofs(j->kind); i++) {
+        const icf_real* work = s.joint_work + 9 * joint.index;
+        state->motor[i] = work[i] / s.session->dt;
+        state->limit[i] = work[3 + i] / s.session->dt;
+        state->friction[i] = work[6 + i] / s.session->dt;
+    }
+    if (!icfi_motor_is_free(j)) return ICF_RESULT_OK;
+    /* what has no limit is a part of A, and acts as the joint is at the end of the step */
+    icfi_joint_error(j, j->target, j->position, error);
+    for (i = 0; i < icfi_joint_dofs(j->kind); i++) {
+        state->motor[i] = j->motor_stiffness * error[i] +
+                          j->motor_damping * (j->target_velocity[i] - j->velocity[i]) +
+                          j->feedforward[i];
+    }
+    return ICF_RESULT_OK;
+}
+
+/* The numbers of an array of a joint: checked, or NULL allowed */
+static icf_result icfi_joint_numbers(icf_world* w, const icfi_joint* j, const icf_real* x,
+                                     int position)
+{
+    size_t n = j->kind == ICF_JOINT_BALL && position ? 4 : (size_t)icfi_joint_dofs(j->kind);
+    if (!n) return ICF_RESULT_OK;
+    if (!x) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_all_finite(n, x))
+        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number of the joint");
+    if (n == 4 && !icfi_is_turn(icf_quat_make(x[0], x[1], x[2], x[3]))) {
+        return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "position: no rotation");
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
+                                          const icf_real* position)
+{
+    icfi_joint* j = icfi_named_joint(world, joint);
+    icf_result result;
+    if (!j) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_joint_numbers(world, j, position, 1);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_copy_position(j->kind, position, j->position);
+    icfi_refresh_body(world, j->child);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
+                                          const icf_real* velocity)
+{
+    icfi_joint* j = icfi_named_joint(world, joint);
+    icf_result result;
+    int32_t i;
+    if (!j) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_joint_numbers(world, j, velocity, 0);
+    if (result != ICF_RESULT_OK) return result;
+    for (i = 0; i < icfi_joint_dofs(j->kind); i++) j->velocity[i] = velocity[i];
+    icfi_refresh_body(world, j->child);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const icf_real* position,
+                                        const icf_real* velocity, const icf_real* feedforward)
+{
+    icfi_joint* j = icfi_named_joint(world, joint);
+    icf_result result = ICF_RESULT_OK;
+    int32_t i;
+    if (!j) return ICF_RESULT_BAD_ARGUMENT;
+    if (position) result = icfi_joint_numbers(world, j, position, 1);
+    if (velocity && result == ICF_RESULT_OK) result = icfi_joint_numbers(world, j, velocity, 0);
+    if (feedforward && result == ICF_RESULT_OK)
+        result = icfi_joint_numbers(world, j, feedforward, 0);
+    if (result != ICF_RESULT_OK) return result;
+    if (position) icfi_copy_position(j->kind, position, j->target);
+    for (i = 0; i < icfi_joint_dofs(j->kind); i++) {
+        if (velocity) j->target_velocity[i] = velocity[i];
+        if (feedforward) j->feedforward[i] = feedforward[i];
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint, const icf_real* effort)
+{
+    icfi_joint* j = icfi_named_joint(world, joint);
+    icf_result result;
+    int32_t i;
+    if (!j) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_joint_numbers(world, j, effort, 0);
+    if (result != ICF_RESULT_OK) return result;
+    for (i = 0; i < icfi_joint_dofs(j->kind); i++) j->effort_now[i] += effort[i];
+    return ICF_RESULT_OK;
+}
+
+/* ---- constraints ---- */
+
+ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind)
+{
+    icf_constraint_def d;
+    ICFI_MEMSET(&d, 0, sizeof d);
+    d.kind = (int32_t)kind;
+    d.a_frame = d.b_frame = icf_transform_identity();
+    d.upper = ICF_REAL_MAX;
+    d.cookie = ICFI_CONSTRAINT_COOKIE;
+    return d;
+}
+
+/* Checks a def, and fills a record with it but for its name. */
+static icf_result icfi_constraint_make(icf_world* w, const icf_constraint_def* d,
+                                       icfi_constraint* c)
+{
+    const icf_real few[] = {d->lower, d->upper, d->stiffness, d->damping, d->length, d->offset};
+    const char* reason = NULL;
+    int32_t i;
+    ICFI_MEMSET(c, 0, sizeof *c);
+    if (d->cookie != ICFI_CONSTRAINT_COOKIE) {
+        return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_constraint_def");
+    }
+    if (!icfi_all_finite(sizeof few / sizeof *few, few) || !icfi_all_finite(4, d->ratio) ||
+        !icfi_transform_is_finite(d->a_frame) || !icfi_transform_is_finite(d->b_frame)) {
+        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
+    }
+    c->kind = d->kind;
+    c->body[0] = c->body[1] = -1;
+    if (d->kind < ICF_CONSTRAINT_WELD || d->kind > ICF_CONSTRAINT_COUPLER) reason = "kind";
+    if (d->kind == ICF_CONSTRAINT_COUPLER) {
+        if (d->joints < 1 || d->joints > 4) reason = "joints";
+        for (i = 0; !reason && i < d->joints; i++) {
+            const icfi_joint* j = icfi_find_joint(w, d->joint[i]);
+            if (!j) {
+                reason = "no such joint";
+            } else if (j->kind == ICF_JOINT_BALL || d->number[i] < 0 ||
+                       d->number[i] >= icfi_joint_dofs(j->kind)) {
+                reason = "number: not a position of the joint";
+            }
+            c->joint[i] = (int32_t)d->joint[i].index;
+            c->number[i] = d->number[i];
+            c->ratio[i] = d->ratio[i];
+        }
+        c->joints = d->joints;
+    } else {
+        for (i = 0; i < 2; i++) {
+            icf_body b = i ? d->b : d->a;
+            if (!b.index && !b.generation) continue;
+            if (!icf_body_is_valid(w, b)) reason = "no such body";
+            c->body[i] = (int32_t)b.index;
+        }
+        if (c->body[0] == c->body[1]) reason = "one body, or none";
+        if (!icfi_is_turn(d->a_frame.q) || !icfi_is_turn(d->b_frame.q))
+            reason = "a frame: no rotation";
+    }
+    if (d->lower < 0 || d->lower > d->upper) reason = "lower or upper";
+    if (d->stiffness < 0 || d->damping < 0) reason = "stiffness or damping";
+    if (d->length < 0) reason = "length";
+    if (reason) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason);
+    c->frame[0] = d->a_frame;
+    c->frame[1] = d->b_frame;
+    c->frame[0].q = icf_quat_normalize(c->frame[0].q);
+    c->frame[1].q = icf_quat_normalize(c->frame[1].q);
+    c->lower = d->lower;
+    c->upper = d->upper;
+    c->stiffness = d->stiffness;
+    c->damping = d->damping;
+    c->length = d->length;
+    c->offset = d->offset;
+    c->user = d->user;
+    return ICF_RESULT_OK;
+}
+
+static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint name)
+{
+    icfi_sim s;
+    icfi_constraint* c;
+    if (!icfi_world_is(w) || !name.generation) return NULL;
+    if (name.index >= (uint32_t)icfi_header_of(w)->constraint_end) return NULL;
+    icfi_sim_open(w, &s);
+    c = s.constraint + name.index;
+    return (c->flags & ICFI_ALIVE) && c->generation == name.generation ? c : NULL;
+}
+
+static icfi_constraint* icfi_named_constraint(icf_world* w, icf_constraint name)
+{
+    icfi_constraint* c = icfi_find_constraint(w, name);
+    if (!c && w)
+        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index,
+                                "no such constraint");
+    return c;
+}
+
+ICF_API int icf_constraint_is_valid(const icf_world* world, icf_constraint constraint)
+{
+    return icfi_find_constraint(world, constraint) != NULL;
+}
+
+ICF_API icf_result icf_constraint_create(icf_world* world, const icf_constraint_def* def,
+                                         icf_constraint* constraint)
+{
+    icfi_sim s;
+    icfi_constraint c;
+    icf_result result;
+    int32_t slot;
+    uint32_t generation = 0;
+    if (!icfi_world_is(world) || !def || !constraint) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_constraint_make(world, def, &c);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(world, &s);
+    slot = s.header->constraint_free;
+    if (slot < 0) {
+        result = icfi_make_room(world, ICFI_ROOM_CONSTRAINTS, s.header->constraint_end + 1);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+        slot = s.header->constraint_end++;
+    } else {
+        s.header->constraint_free = s.constraint[slot].next;
+        generation = s.constraint[slot].generation;
+    }
+    c.generation = generation + 1;
+    c.flags = ICFI_ALIVE;
+    c.next = -1;
+    s.constraint[slot] = c;
+    s.session->solved = 0;
+    constraint->index = (uint32_t)slot;
+    constraint->generation = c.generation;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_constraint_destroy(icf_world* world, icf_constraint constraint)
+{
+    icfi_sim s;
+    if (!icfi_named_constraint(world, constraint)) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    icfi_constraint_remove(&s, (int32_t)constraint.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_constraint_get_def(const icf_world* world, icf_constraint constraint,
+                                          icf_constraint_def* def)
+{
+    const icfi_constraint* c = icfi_find_constraint(world, constraint);
+    icfi_sim s;
+    int32_t i;
+    if (!c || !def) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    *def = icf_default_constraint_def((icf_constraint_kind)c->kind);
+    def->a = icfi_body_name(&s, c->body[0]);
+    def->b = icfi_body_name(&s, c->body[1]);
+    def->a_frame = c->frame[0];
+    def->b_frame = c->frame[1];
+    def->lower = c->lower;
+    def->upper = c->upper;
+    def->stiffness = c->stiffness;
+    def->damping = c->damping;
+    def->length = c->length;
+    def->joints = c->joints;
+    for (i = 0; i < c->joints; i++) {
+        def->joint[i].index = (uint32_t)c->joint[i];
+        def->joint[i].generation = s.joint[c->joint[i]].generation;
+        def->number[i] = c->number[i];
+        def->ratio[i] = c->ratio[i];
+    }
+    def->offset = c->offset;
+    def->user = c->user;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint constraint,
+                                          const icf_constraint_def* def)
+{
+    icfi_constraint c, *mine = icfi_named_constraint(world, constraint);
+    icf_result result;
+    if (!mine || !def) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->kind != mine->kind)
+        return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, "kind");
+    result = icfi_constraint_make(world, def, &c);
+    if (result != ICF_RESULT_OK) return result;
+    c.generation = mine->generation;
+    c.flags = mine->flags;
+    c.next = mine->next;
+    *mine = c;
+    return ICF_RESULT_OK;
+}
+
+/* How far a constraint is from being kept, m and rad, for the motions and positions in scratch */
+static void icfi_constraint_error(const icfi_sim* s, const icfi_constraint* c, icf_real* slide,
+                                  icf_real* turn)
+{
+    icfi_spatial direction[6];
+    icf_vec3 point[2];
+    icf_real error[6], l = 0, t = 0;
+    int32_t rows, k;
+    *turn = 0;
+    if (c->kind == ICF_CONSTRAINT_COUPLER) {
+        *slide = icfi_coupler_error(c, s->position);
+        return;
+    }
+    rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
+    if (c->kind == ICF_CONSTRAINT_DISTANCE) {
+        *slide = error[0] < c->lower   ? c->lower - error[0]
+                 : error[0] > c->upper ? error[0] - c->upper
+                                       : 0;
+        return;
+    }
+    for (k = 0; k < rows; k++) {
+        if (icfi_inner(direction[k].l, direction[k].l) > 0) {
+            l += error[k] * error[k];
+        } else {
+            t += error[k] * error[k];
+        }
+    }
+    *slide = ICF_SQRT(l);
+    *turn = ICF_SQRT(t);
+}
+
+ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constraint constraint,
+                                            icf_constraint_state* state)
+{
+    const icfi_constraint* c = icfi_find_constraint(world, constraint);
+    icfi_spatial direction[6];
+    icf_vec3 point[2];
+    icf_real error[6];
+    icfi_sim s;
+    int32_t rows, k;
+    if (!c || !state) return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(state, 0, sizeof *state);
+    icfi_sim_open(world, &s);
+    icfi_load_motion(&s);
+    icfi_constraint_error(&s, c, &state->error, &state->turn_error);
+    if (!s.session->solved) return ICF_RESULT_OK;
+    if (c->kind == ICF_CONSTRAINT_COUPLER) {
+        state->force.x = s.constraint_work[6 * constraint.index] / s.session->dt;
+        return ICF_RESULT_OK;
+    }
+    rows = icfi_constraint_rows(&s, c, s.motion, direction, error, point);
+    for (k = 0; k < rows; k++) {
+        icf_real f = s.constraint_work[6 * constraint.index + (uint32_t)k] / s.session->dt;
+        state->force = icfi_add_scaled(state->force, f, direction[k].l);
+        state->torque = icfi_add_scaled(state->torque, f, direction[k].a);
+    }
+    return ICF_RESULT_OK;
+}
+
+/* ---- touches in, results out ---- */
+
+ICF_API icf_touch icf_default_touch(const icf_world* world)
+{
+    icf_touch t;
+    ICFI_MEMSET(&t, 0, sizeof t);
+    t.contact = icf_default_contact();
+    if (icfi_world_is(world)) t.contact.model = icfi_header_of(world)->model;
+    return t;
+}
+
+ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
+{
+    icfi_sim s;
+    icf_result result;
+    if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(world, &s);
+    s.touch[s.session->touches++] = *touch;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count)
+{
+    icfi_sim s;
+    if (count) *count = 0;
+    if (!icfi_world_is(world) || !count) return NULL;
+    icfi_sim_open(world, &s);
+    *count = s.session->touches;
+    return s.touch;
+}
+
+ICF_API void icf_world_clear_touches(icf_world* world)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world)) return;
+    icfi_sim_open(world, &s);
+    s.session->touches = 0;
+}
+
+ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world) || !stats) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    *stats = s.session->stats;
+    stats->reason = NULL;
+    return s.session->solved ? ICF_RESULT_OK : ICF_RESULT_BAD_STATE;
+}
+
+ICF_API int32_t icf_world_touch_count(const icf_world* world)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world)) return 0;
+    icfi_sim_open(world, &s);
+    return s.session->solved ? s.session->results : 0;
+}
+
+ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
+                                       icf_touch_result* result)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    if (!s.session->solved) return ICF_RESULT_BAD_STATE;
+    if (touch < 0 || touch >= s.session->results) return ICF_RESULT_BAD_ARGUMENT;
+    result->a = s.done[touch].a;
+    result->b = s.done[touch].b;
+    result->id = s.done[touch].id;
+    result->impulse = s.touching[touch].impulse;
+    result->contact = s.result[touch];
+    return ICF_RESULT_OK;
+}
+
+ICF_API const icf_event* icf_world_events(const icf_world* world, int32_t* count)
+{
+    icfi_sim s;
+    if (count) *count = 0;
+    if (!icfi_world_is(world) || !count) return NULL;
+    icfi_sim_open(world, &s);
+    if (s.session->solved) *count = s.session->events;
+    return s.event;
+}
+
+ICF_API icf_result icf_world_get_island(const icf_world* world, int32_t island, icf_island* result)
+{
+    icfi_sim s;
+    if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    if (!s.session->solved) return ICF_RESULT_BAD_STATE;
+    if (island < 0 || island >= s.session->stats.islands) return ICF_RESULT_BAD_ARGUMENT;
+    *result = s.island[island];
+    return ICF_RESULT_OK;
+}
+
+ICF_API int32_t icf_body_island(const icf_world* world, icf_body body)
+{
+    icfi_sim s;
+    const icfi_world_tree* tree;
+    if (!icfi_find_body(world, body)) return -1;
+    icfi_sim_open(world, &s);
+    if (!s.session->solved || !s.session->sorted) return -1;
+    tree = icfi_tree_of(&s, (int32_t)body.index);
+    return tree && tree->clique >= 0 ? s.island_of[tree->clique] : -1;
+}
+
+ICF_API icf_real icf_world_time(const icf_world* world)
+{
+    return icfi_world_is(world) ? icfi_header_of(world)->time : 0;
+}
+
+ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* diagnosis)
+{
+    icfi_sim s;
+    int32_t i, k;
+    icf_vec3 g;
+    if (!icfi_world_is(world) || !diagnosis) return ICF_RESULT_BAD_ARGUMENT;
+    ICFI_MEMSET(diagnosis, 0, sizeof *diagnosis);
+    icfi_sim_open(world, &s);
+    icfi_load_motion(&s);
+    g = icf_vec3_make(s.header->gravity[0], s.header->gravity[1], s.header->gravity[2]);
+    for (i = 0; i < s.header->body_end; i++) {
+        const icfi_body* b = s.body + i;
+        const icfi_motion* m = &b->m;
+        icf_vec3 l, a;
+        icf_real turned[6];
+        if (!(b->flags & ICFI_ALIVE) || !icfi_is_dynamic(b)) continue;
+        icfi_turned_inertia(m->q, b->inertia, turned);
+        l = icfi_scaled(b->mass, m->v);
+        a = icfi_symmetric(turned, m->w);
+        diagnosis->mass += b->mass;
+        diagnosis->kinetic += (icfi_inner(l, m->v) + icfi_inner(a, m->w)) / 2;
+        diagnosis->potential -= b->mass * b->gravity_scale * icfi_inner(g, m->x);
+        diagnosis->momentum = icfi_sum(diagnosis->momentum, l);
+        diagnosis->angular_momentum =
+            icfi_sum(diagnosis->angular_momentum, icfi_sum(a, icfi_cross(m->x, l)));
+    }
+    for (i = 0; i < s.header->joint_end; i++) {
+        const icfi_joint* j = s.joint + i;
+        icf_real error[3], sum = 0;
+        if (!(j->flags & ICFI_ALIVE)) continue;
+        icfi_joint_error(j, j->rest, j->position, error);
+        for (k = 0; k < icfi_joint_dofs(j->kind); k++) {
+            sum += error[k] * error[k];
+            diagnosis->kinetic += j->armature * j->velocity[k] * j->velocity[k] / 2;
+        }
+        if (j->kind == ICF_JOINT_BALL) {
+            /* 4 (1 - cos(angle / 2)), of which 2 sin(angle / 2) is the slope */
+            icf_real cosine = ICF_SQRT(icfi_max(0, 1 - sum / 4));
+            sum = 2 * sum / (1 + cosine);
+        }
+        diagnosis->potential += j->stiffness * sum / 2;
+    }
+    for (i = 0; i < s.header->constraint_end; i++) {
+        const icfi_constraint* c = s.constraint + i;
+        icf_real slide, turn;
+        if (!(c->flags & ICFI_ALIVE)) continue;
+        icfi_constraint_error(&s, c, &slide, &turn);
+        diagnosis->violation = icfi_max(diagnosis->violation, ICF_FABS(slide));
+        if (c->kind == ICF_CONSTRAINT_DISTANCE && c->stiffness > 0) {
+            icfi_spatial direction[6];
+            icf_vec3 point[2];
+            icf_real error[6];
+            (void)icfi_constraint_rows(&s, c, s.motion, direction, error, point);
+            diagnosis->potential +=
+                c->stiffness * (error[0] - c->length) * (error[0] - c->length) / 2;
+        }
+    }
+    if (s.session->solved) {
+        diagnosis->dissipated = s.session->dissipated;
+        diagnosis->penetration = s.session->penetration;
+    }
+    return ICF_RESULT_OK;
+}
 
 ICFI_EXACT_END
 

@@ -806,6 +806,20 @@ static void check_solved(const scene* s, const icf_workspace* w, const icf_real*
     if (s->level == SOUND) check_momentum(s, w, v, stats);
 }
 
+/* A barrier under Similar friction bounds a region with curved walls, along which a barrier too weak for
+   what presses on it makes Newton's method creep: the manual says that such a solve may not end */
+static int has_curved_barrier(const scene* s)
+{
+    int32_t i;
+    for (i = 0; i < s->p.contacts; i++) {
+        const icf_contact* c = s->p.contact + i;
+        if (c->model == ICF_MODEL_SIMILAR && c->friction > 0 &&
+            (c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER))
+            return 1;
+    }
+    return 0;
+}
+
 /* Sound problems: a longer solve gains no more than the certificate says, and the answer is one */
 static void check_certificate(const scene* s, const icf_real* v, const icf_stats* stats)
 {
@@ -827,14 +841,16 @@ static void check_certificate(const scene* s, const icf_real* v, const icf_stats
     /* without v_last the start is part of the problem */
     if (s->p.v_last) {
         result = icf_solve(&s->p, &o, &w, u, &best);
-        CHECK(result == ICF_RESULT_OK);
+        CHECK(result == ICF_RESULT_OK ||
+              (result == ICF_RESULT_NOT_CONVERGED && has_curved_barrier(s)));
         rounding = (real)(1e4 * EPS) * (fabsl((real)stats->cost) + fabsl((real)best.cost) + 1e-12L);
         CHECK((real)stats->cost - (real)best.cost <= (real)stats->certificate * 1.001L + rounding);
         CHECK((real)best.cost <= (real)stats->cost + rounding);
         /* once converged, from its own answer: nothing left to do */
         o.tolerance = icf_default_options().tolerance;
         result = icf_solve(&s->p, &o, &w, u, &again);
-        CHECK(result == ICF_RESULT_OK);
+        CHECK(result == ICF_RESULT_OK ||
+              (result == ICF_RESULT_NOT_CONVERGED && has_curved_barrier(s)));
         memcpy(back, u, (size_t)s->unknowns * sizeof *u);
         if (again.stop == ICF_STOP_CONVERGED) {
             result = icf_solve(&s->p, &o, &w, back, &again);
@@ -926,8 +942,10 @@ static void run_scene(const uint8_t* data, size_t size)
             CHECK(stats.part != ICF_PART_NONE);
     }
     /* what ends a sound problem is a budget of ours, never the thousand iterations; but where there is no
-       memory for a factor, stiffness can be beyond conjugate gradients, as the manual says */
-    if (is_sound(&s) && result == ICF_RESULT_NOT_CONVERGED && !stats.iterative)
+       memory for a factor, stiffness can be beyond conjugate gradients, as the manual says, and where
+       Similar friction meets a barrier, it may be beyond Newton's method */
+    if (is_sound(&s) && result == ICF_RESULT_NOT_CONVERGED && !stats.iterative &&
+        !has_curved_barrier(&s))
         CHECK((stats.iterations == s.o.iterations && s.o.iterations < 1000) ||
               (stats.factorizations == s.o.factorizations && s.o.factorizations < 1000));
     if (is_sound(&s) && !s.o.iterative &&
