@@ -411,6 +411,7 @@ typedef double icf_real;
 #define icf_body_get_state icf_body_get_state_float
 #define icf_body_is_valid icf_body_is_valid_float
 #define icf_body_island icf_body_island_float
+#define icf_body_parent icf_body_parent_float
 #define icf_body_set_def icf_body_set_def_float
 #define icf_body_set_pose icf_body_set_pose_float
 #define icf_body_set_velocity icf_body_set_velocity_float
@@ -1574,6 +1575,8 @@ typedef struct icf_touch {
 typedef struct icf_touch_result {
     icf_body a, b;
     uint64_t id;
+    icf_vec3 point, normal;     /* in the world, at the start of the step */
+    icf_real distance;          /* likewise */
     icf_vec3 impulse;           /* in the axes of the world, on B, all substeps together, N s */
     icf_contact_result contact; /* contact.force: in the axes of the world */
 } icf_touch_result;
@@ -1688,6 +1691,9 @@ ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_ve
 /* At once, on the body and what is joined to it. */
 ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
                                           icf_vec3 point);
+
+/* What a joint hangs the body on; none if that is the ground, or there is no joint. */
+ICF_API icf_body icf_body_parent(const icf_world* world, icf_body body);
 
 /* All bodies: those of slots 0 to the count, not included; none where a slot is empty. */
 ICF_API int32_t icf_world_body_count(const icf_world* world);
@@ -12185,6 +12191,17 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
     return ICF_RESULT_OK;
 }
 
+ICF_API icf_body icf_body_parent(const icf_world* world, icf_body body)
+{
+    const icfi_body* b = icfi_find_body(world, body);
+    icfi_sim s;
+    icf_body none;
+    none.index = none.generation = 0;
+    if (!b || b->joint < 0) return none;
+    icfi_sim_open(world, &s);
+    return icfi_body_name(&s, s.joint[b->joint].parent);
+}
+
 ICF_API int32_t icf_world_body_count(const icf_world* world)
 {
     return icfi_world_is(world) ? icfi_header_of(world)->body_end : 0;
@@ -12994,6 +13011,9 @@ ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
     result->a = s.done[touch].a;
     result->b = s.done[touch].b;
     result->id = s.done[touch].id;
+    result->point = s.done[touch].point;
+    result->normal = s.done[touch].contact.normal;
+    result->distance = s.done[touch].contact.distance;
     result->impulse = s.touching[touch].impulse;
     result->contact = s.result[touch];
     return ICF_RESULT_OK;
