@@ -11,7 +11,7 @@ MAIN_EXAMPLE = 04_arm
 
 # tests/test_X.c makes build/test_X and build/test_X_float; those named here are also built with
 # ICF_NO_SIMD, as test_X_scalar and test_X_scalar_float
-SCALAR_TOO = test_dense test_sparse
+SCALAR_TOO = test_dense test_sparse test_broad_phase
 
 # what the peers of bench/NAME.c, compiled from bench/peers/NAME_peers.cc, need
 PEERS_FLAGS = -O3 -march=native -I/usr/include/eigen3 -I/usr/include/suitesparse

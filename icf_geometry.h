@@ -830,23 +830,22 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
     if (edge < 0) {
         best -= slack;
         out->d = best;
-        s = icfi_gpart(u, axis) *
-            icfi_gpart(out->n, axis); // sinks in along the segment where below 0
-        if (ICF_FABS(s) * l > slack) {
-            out->s = s > 0 ? -l : l;
-        } else {
-            // flat in the box: the middle of what lies under the face
-            low = -l;
-            high = l;
-            for (k = 0; k < 3; k++) {
-                icf_real uk = icfi_gpart(u, k), a, b;
-                if (k == axis || uk == 0) continue;
-                a = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-                b = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-                low = icfi_gmost(low, icfi_gleast(a, b));
-                high = icfi_gleast(high, icfi_gmost(a, b));
-            }
+        // its lowest place of those under the face; the middle of them if it lies flat in the box
+        low = -l;
+        high = l;
+        for (k = 0; k < 3; k++) {
+            icf_real uk = icfi_gpart(u, k), x, y;
+            if (k == axis || uk == 0) continue;
+            x = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
+            y = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
+            low = icfi_gmost(low, icfi_gleast(x, y));
+            high = icfi_gleast(high, icfi_gmost(x, y));
+        }
+        s = icfi_gpart(u, axis) * icfi_gpart(out->n, axis);
+        if (ICF_FABS(s) * l <= slack) {
             out->s = icfi_gclamp(ICF_R(0.5) * (low + high), l);
+        } else {
+            out->s = icfi_gclamp(s > 0 ? low : high, l);
         }
     } else {
         // against the edge that is outermost along the normal
@@ -1007,7 +1006,7 @@ ICFI_GALWAYS int icfi_gboxes_edge_may(const icfi_gboxes* x, const icf_real m[3][
 static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, icf_real keep,
                             icfi_gaxis* out)
 {
-    icf_real m[3][3], slack = 16 * ICFI_GEPS * x->size, s, best, floor_square, t[3], face[6];
+    icf_real m[3][3], slack = 8 * ICFI_GEPS * x->size, s, best, floor_square, t[3], face[6];
     int i, j, which;
     icfi_gaxis edge;
 
@@ -1189,21 +1188,38 @@ static int icfi_ginside(const icf_real p[3], const icf_real h[3], icf_real slack
            ICF_FABS(p[2]) <= h[2] + slack;
 }
 
-static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
-                                               icf_real p[3], icf_real q[3]);
+static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                              icf_real p[3], icf_real q[3]);
 
-/* Whether the largest gap is the distance: the corner that is outermost along the normal of a face is
-   over the face, or the edges are where they cross. Then p and q are there. */
-static int icfi_gboxes_realised(const icfi_gboxes* x, const icfi_gaxis* axis, icf_real p[3],
-                                icf_real q[3])
+/* The nearest points of two boxes that are apart, or just touch. Edges are tried along directions whose
+   gap is within rounding of the largest, s. */
+static ICFI_GNOINLINE void icfi_gboxes_nearest(const icfi_gboxes* x, icf_real s, icfi_gnear* near)
 {
-    icf_real slack = 16 * ICFI_GEPS * x->size, r[3], d[3];
-    int k;
-    icfi_gboxes_witness(x, axis, p, q);
-    if (!icfi_ginside(p, x->a, slack)) return 0;
-    for (k = 0; k < 3; k++) d[k] = q[k] - x->t[k];
-    for (k = 0; k < 3; k++) r[k] = icfi_gon_b(x, d, k);
-    return icfi_ginside(r, x->b, slack);
+    icfi_gboxes y;
+    icfi_gaxis edge;
+    icf_real slack = 64 * ICFI_GEPS * x->size, square, v[3];
+    int i, j, k;
+
+    // corners of B and A, then of A and B, seen from B
+    near->square = ICF_REAL_MAX;
+    icfi_gboxes_corners(x, near);
+    square = near->square;
+    icfi_gboxes_swap(x, &y);
+    icfi_gboxes_corners(&y, near);
+    if (near->square < square) {
+        for (k = 0; k < 3; k++) v[k] = near->q[k];
+        icfi_gboxes_from_b(x, near->p, 1, near->q);
+        icfi_gboxes_from_b(x, v, 1, near->p);
+        icfi_gboxes_from_b(x, near->n, 0, v);
+        for (k = 0; k < 3; k++) near->n[k] = -v[k];
+    }
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
+            if (icfi_gboxes_edge(x, i, j, &edge) && edge.s >= s - slack) {
+                icfi_gboxes_edges(x, &edge, near);
+            }
+        }
+    }
 }
 
 /* The boxes' distance; `axis` is the largest gap, above 0, and gets the true normal and distance */
@@ -1211,42 +1227,18 @@ static ICFI_GNOINLINE void icfi_gboxes_distance(const icfi_gboxes* x, icfi_gaxis
                                                 icf_real p[3], icf_real q[3])
 {
     icfi_gnear near;
-    icfi_gboxes y;
-    icfi_gaxis edge;
-    icf_real slack = 64 * ICFI_GEPS * x->size, square;
+    icf_real slack = 64 * ICFI_GEPS * x->size;
     icf_vec3 n;
-    int i, j, k;
+    int k;
 
-    if (icfi_gboxes_realised(x, axis, p, q)) return;
-
-    // corners of B and A, then of A and B, seen from B
-    near.square = ICF_REAL_MAX;
-    icfi_gboxes_corners(x, &near);
-    square = near.square;
-    icfi_gboxes_swap(x, &y);
-    icfi_gboxes_corners(&y, &near);
-    if (near.square < square) {
-        icf_real v[3];
-        for (k = 0; k < 3; k++) v[k] = near.q[k];
-        icfi_gboxes_from_b(x, near.p, 1, near.q);
-        for (k = 0; k < 3; k++) near.p[k] = v[k];
-        icfi_gboxes_from_b(x, near.p, 1, v);
-        for (k = 0; k < 3; k++) near.p[k] = v[k];
-        icfi_gboxes_from_b(x, near.n, 0, v);
-        for (k = 0; k < 3; k++) near.n[k] = -v[k];
-    }
-
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) {
-            if (icfi_gboxes_edge(x, i, j, &edge) && edge.s >= axis->s - slack) {
-                icfi_gboxes_edges(x, &edge, &near);
-            }
-        }
-    }
+    // the largest gap is the distance if its corner is over the face, its edges where they cross
+    if (icfi_gboxes_witness(x, axis, p, q)) return;
+    icfi_gboxes_nearest(x, axis->s, &near);
     for (k = 0; k < 3; k++) {
         p[k] = near.p[k];
         q[k] = near.q[k];
     }
+
     // where all but touching corners leave no direction, that of the gap is as good as any
     n = icf_vec3_make(near.n[0], near.n[1], near.n[2]);
     if (near.square > slack * slack && icfi_gunit(&n) > 0) {
@@ -1450,13 +1442,55 @@ static const icfi_gboxes* icfi_gboxes_patch(const icfi_gboxes* x, const icf_real
     return x;
 }
 
-/* Points of A and B where boxes that overlap are as deep as they are along the axis: of corners, edges
-   or faces that are equally deep, the middle of where they are under each other */
-static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
-                                               icf_real p[3], icf_real q[3])
+/* Points of A and B, at the gap of an axis from each other, outermost along its normal: of corners that
+   are equally far out, the middle of where the two faces are over each other. 0 if they nowhere are */
+static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                            icf_real p[3], icf_real q[3])
 {
-    icf_real tie = 64 * ICFI_GEPS, v[3], nb[3], m[3];
-    int k, ties = 0, count = 0;
+    icfi_gpatch patch;
+    icfi_gboxes y;
+    const icfi_gboxes* ref;
+    icf_real u = 0, w = 0, middle[3], v[3], m[3], least = ICF_REAL_MAX;
+    int k, count = 0;
+    ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
+    if (!patch.count) return 0;
+    for (k = 0; k < patch.count; k++) least = icfi_gleast(least, patch.height[k]);
+    for (k = 0; k < patch.count; k++) {
+        if (patch.height[k] > least + 64 * ICFI_GEPS * x->size) continue;
+        u += patch.u[k];
+        w += patch.v[k];
+        count++;
+    }
+    icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, least, middle);
+    if (patch.swapped) {
+        icfi_gboxes_from_b(x, middle, 1, v);
+        for (k = 0; k < 3; k++) middle[k] = v[k];
+    }
+    for (k = 0; k < 3; k++) {
+        p[k] = middle[k] - ICF_R(0.5) * axis->s * axis->n[k];
+        q[k] = middle[k] + ICF_R(0.5) * axis->s * axis->n[k];
+    }
+    return 1;
+}
+
+/* Whether p and q are in their boxes, but for rounding */
+static int icfi_gboxes_hold(const icfi_gboxes* x, const icf_real p[3], const icf_real q[3])
+{
+    icf_real slack = 16 * ICFI_GEPS * x->size, r[3], d[3];
+    int k;
+    if (!icfi_ginside(p, x->a, slack)) return 0;
+    for (k = 0; k < 3; k++) d[k] = q[k] - x->t[k];
+    for (k = 0; k < 3; k++) r[k] = icfi_gon_b(x, d, k);
+    return icfi_ginside(r, x->b, slack);
+}
+
+/* Points of A and B where the gap of the axis is. 0 if there are none, which happens between boxes that
+   are apart, where the distance is larger than any gap. */
+static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_gaxis* axis,
+                                              icf_real p[3], icf_real q[3])
+{
+    icf_real tie = 64 * ICFI_GEPS, v[3], nb[3];
+    int k, ties = 0;
     if (axis->axis > 6) {
         icfi_gnear near;
         near.square = ICF_REAL_MAX;
@@ -1464,10 +1498,8 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
         for (k = 0; k < 3; k++) q[k] = near.q[k];
         // the lines may miss each other by rounding, the normal does not
         for (k = 0; k < 3; k++) p[k] = q[k] - axis->s * axis->n[k];
-        return;
-    }
-    for (k = 0; k < 3; k++) nb[k] = icfi_gon_b(x, axis->n, k);
-    if (axis->axis <= 3) {
+    } else if (axis->axis <= 3) {
+        for (k = 0; k < 3; k++) nb[k] = icfi_gon_b(x, axis->n, k);
         for (k = 0; k < 3; k++) {
             v[k] = nb[k] < 0 ? x->b[k] : -x->b[k];
             ties += ICF_FABS(nb[k]) < tie;
@@ -1481,32 +1513,24 @@ static ICFI_GNOINLINE void icfi_gboxes_witness(const icfi_gboxes* x, const icfi_
         }
         for (k = 0; k < 3; k++) q[k] = p[k] + axis->s * axis->n[k];
     }
-    if (ties) {
-        icfi_gpatch patch;
-        icfi_gboxes y;
-        const icfi_gboxes* ref;
-        icf_real u = 0, w = 0, sum[3], least = 0;
-        ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
-        for (k = 0; k < patch.count; k++) {
-            if (k == 0 || patch.height[k] < least) least = patch.height[k];
-        }
-        for (k = 0; k < patch.count; k++) {
-            if (patch.height[k] > least + 4 * tie * x->size) continue;
-            u += patch.u[k];
-            w += patch.v[k];
-            count++;
-        }
-        if (!count || least > axis->s + 4 * tie * x->size) return;
-        icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, axis->s, sum);
-        if (patch.swapped) {
-            icfi_gboxes_from_b(x, sum, 1, v);
-            for (k = 0; k < 3; k++) sum[k] = v[k];
-        }
+    if (!ties && icfi_gboxes_hold(x, p, q)) return 1;
+    if (!ties && axis->s > 0) return 0;
+
+    // nearly parallel faces or edges: which corner is outermost is left to rounding, and it may be one
+    // that is not over the other box
+    if (icfi_gboxes_flush(x, axis, p, q) && icfi_gboxes_hold(x, p, q)) return 1;
+    if (axis->s > 0) return 0;
+
+    // they just touch, at their rims
+    if (axis->s > -1024 * ICFI_GEPS * x->size) {
+        icfi_gnear near;
+        icfi_gboxes_nearest(x, axis->s, &near);
         for (k = 0; k < 3; k++) {
-            p[k] = sum[k] - ICF_R(0.5) * axis->s * axis->n[k];
-            q[k] = sum[k] + ICF_R(0.5) * axis->s * axis->n[k];
+            p[k] = near.p[k];
+            q[k] = near.q[k];
         }
     }
+    return 1;
 }
 
 /* ---- two shapes */
@@ -1587,7 +1611,7 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
     } else {
-        icfi_gboxes_witness(&x, &axis, p, q);
+        (void)icfi_gboxes_witness(&x, &axis, p, q);
     }
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
@@ -2044,6 +2068,22 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
     p->feature = a | b << 8;
 }
 
+/* The point where the distance is, when there is none so low: in place of a higher one of the same name,
+   or as one more, or in place of the last */
+static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
+                             uint32_t a, uint32_t b)
+{
+    int k;
+    for (k = 0; k < out->count; k++) {
+        if (out->point[k].feature != (a | b << 8)) continue;
+        out->point[k].position = position;
+        out->point[k].distance = distance;
+        return;
+    }
+    if (out->count >= most) out->count = most - 1;
+    icfi_gadd_point(out, position, distance, 0, a, b);
+}
+
 /* ---- a polygon of corners around, of which some are left out */
 
 typedef struct icfi_gring {
@@ -2116,11 +2156,13 @@ static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real mar
 }
 
 /* Leaves out corners of the same name as the next one, and those that are within a tolerance of the
-   line of their neighbours, which get their share; never the lowest */
+   line of their neighbours, which get their share; of these not the lowest, unless a neighbour is as low
+   to within a part in 65536 of the tolerance, which is 1e-6 of the size at most */
 static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real* v,
                                 const icf_real* height, const uint32_t* code, icf_real tolerance)
 {
     int k, lowest = r->at[0];
+    icf_real level = tolerance / 65536;
     for (k = 1; k < r->count; k++) {
         if (height[r->at[k]] < height[lowest]) lowest = r->at[k];
     }
@@ -2140,7 +2182,7 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
         icf_real pu = u[b] - u[a], pv = v[b] - v[a], qu = u[c] - u[b], qv = v[c] - v[b];
         icf_real cross = pu * qv - pv * qu, square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
         if (cross * cross < square * tolerance * tolerance && pu * qu + pv * qv > 0 &&
-            b != lowest) {
+            (b != lowest || icfi_gleast(height[a], height[c]) - height[b] <= level)) {
             r->share[before] += r->share[k] / 2;
             r->share[after] += r->share[k] / 2;
             icfi_gring_drop(r, k);
@@ -2228,7 +2270,7 @@ static void icfi_gpatch_codes(const icfi_gboxes* y, const icfi_gpatch* patch,
    corners */
 static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_gplace* fa,
                                                const icfi_gaxis* axis, const icf_real p[3],
-                                               const icf_real q[3], icf_manifold* out)
+                                               const icf_real q[3], int most, icf_manifold* out)
 {
     icf_real r[3], b[3], least, s;
     icf_vec3 middle;
@@ -2241,9 +2283,8 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
                            ICF_R(0.5) * (p[2] + q[2]));
     s = axis->s;
     middle = icf_vec3_add(fa->p, icfi_gfrom(fa, middle));
-    if (out->count == ICF_MANIFOLD_POINTS) out->count--;
-    icfi_gadd_point(out, middle, s, 0, icfi_gbox_code(p, x->a, least),
-                    icfi_gbox_code(b, x->b, least));
+    icfi_gadd_lowest(out, middle, s, most, icfi_gbox_code(p, x->a, least),
+                     icfi_gbox_code(b, x->b, least));
 }
 
 /* The middle of a face of a box, and the two axes along it */
@@ -2340,10 +2381,9 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     icfi_gcopy3(axis.n, &v);
     out->normal = icfi_gfrom(&fa, v);
     lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
-    if (lowest > axis.s + 256 * ICFI_GEPS * x.size) {
-        if (!apart) icfi_gboxes_witness(&x, &axis, p, q);
-        if (out->count >= most) out->count = most - 1;
-        icfi_gwitness_point(&x, &fa, &axis, p, q, out);
+    if (lowest > axis.s + 32 * ICFI_GEPS * x.size + keep / 256) {
+        if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
+        icfi_gwitness_point(&x, &fa, &axis, p, q, most, out);
     }
 }
 
@@ -2415,7 +2455,7 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
             y = icfi_gdot(e, e);
             if (y >= radius * radius) continue;
             phi = icfi_gmost(h - ICF_SQRT(radius * radius - y), out->distance);
-            if (phi > margin) continue;
+            if (phi > margin + 16 * ICFI_GEPS * (radius + la + lb)) continue;
             // halfway between both surfaces
             h = ICF_R(0.5) * (a->radius + h - b->radius);
             e = icfi_galong(icf_vec3_scale(ICF_R(0.5), e), h, near.n);
@@ -2425,12 +2465,11 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
             least = icfi_gleast(least, phi);
         }
     }
-    if (least > out->distance + 64 * ICFI_GEPS * (radius + la + lb)) {
-        if (out->count >= most) out->count = most - 1;
+    if (least > out->distance + 4 * ICFI_GEPS * (radius + la + lb)) {
         h = a->radius + ICF_R(0.5) * out->distance;
         e = icfi_galong(icfi_galong(p, near.s, u), h, near.n);
-        icfi_gadd_point(out, e, out->distance, 0, icfi_gcapsule_code(near.s, la, tolerance),
-                        icfi_gcapsule_code(near.t, lb, tolerance));
+        icfi_gadd_lowest(out, e, out->distance, most, icfi_gcapsule_code(near.s, la, tolerance),
+                         icfi_gcapsule_code(near.t, lb, tolerance));
     }
 }
 
@@ -2467,11 +2506,11 @@ static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_v
 
 /* A point of a box, in its frame, and a gap along the normal there */
 static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, icf_vec3 x,
-                                            icf_vec3 n, icf_real gap, uint32_t code,
+                                            icf_vec3 n, icf_real gap, int most, uint32_t code,
                                             icf_manifold* out)
 {
     icf_vec3 middle = icfi_gfrom(f, icfi_galong(x, ICF_R(0.5) * gap, n));
-    icfi_gadd_point(out, icf_vec3_add(f->p, middle), gap, 0, code, icfi_gbox_code_at(x, h));
+    icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
 static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icf_transform* ta,
@@ -2481,7 +2520,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
     icfi_gplace f;
     icfi_gsegment_box_near near;
     icf_vec3 p, u, x, h = b->half, n;
-    icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s;
+    icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
     icfi_glocate(b, tb, &f);
     p = icfi_gto(&f, icfi_gsub(icfi_gcenter(a, ta), f.p));
@@ -2493,6 +2532,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
     out->normal = icfi_gturned(icfi_gfrom(&f, n));
     tolerance = icfi_gleast(icfi_gleast(icfi_gleast(h.x, h.y), icfi_gleast(h.z, a->radius)), l) *
                 ICF_R(0.015625);
+    slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
     k = 0;
     if (ICF_FABS(n.y) > ICF_FABS(n.x)) k = 1;
     if (ICF_FABS(n.z) > ICF_FABS(icfi_gpart(n, k))) k = 2;
@@ -2501,18 +2541,17 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
         for (end = 0; end < ends; end++) {
             s = range[ends == 2 ? end : range[3] < 0];
             phi = range[2] + s * range[3] - a->radius;
-            if (phi > margin) continue;
+            if (phi > margin + slack) continue;
             if (phi < out->distance) phi = out->distance; // by rounding alone
             // the point of the core, lowered to the face
             x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
             least = icfi_gleast(least, phi);
-            icfi_gadd_on_box(&f, h, x, n, phi, icfi_gcapsule_code(s, l, tolerance), out);
+            icfi_gadd_on_box(&f, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
-    if (least > out->distance + 64 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
-        if (out->count >= most) out->count = most - 1;
-        icfi_gadd_on_box(&f, h, near.q, n, out->distance, icfi_gcapsule_code(near.s, l, tolerance),
-                         out);
+    if (least > out->distance + slack) {
+        icfi_gadd_on_box(&f, h, near.q, n, out->distance, most,
+                         icfi_gcapsule_code(near.s, l, tolerance), out);
     }
 }
 
@@ -2522,17 +2561,20 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
                                                      icf_real margin, int most, icf_manifold* out)
 {
     icf_vec3 n = icfi_gaxis_z(b, tb), c = icfi_gcenter(a, ta), local, e, x;
-    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side;
+    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side,
+                                    slack;
     icfi_gplace f;
     icfi_gring ring;
     int k, face = 0;
     icfi_glocate(a, ta, &f);
     local = icfi_gto(&f, n);
+    slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
     out->normal = icfi_gturned(n);
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
         out->distance = low;
         ring.count = 0;
+        if (low <= margin) margin += slack;
         for (k = 0; k < 2; k++) {
             side = k ? a->half.z : -a->half.z;
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
@@ -2563,7 +2605,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
     }
     side = ICF_FABS(4 * u[0] * v[0] * icfi_gpart(local, face));
     icfi_gring_share(&ring, u, v, side);
-    icfi_gring_lower(&ring, height, margin);
+    icfi_gring_lower(&ring, height, out->distance <= margin ? margin + slack : margin);
     icfi_gring_choose(&ring, u, v, height, most);
     for (k = 0; k < ring.count; k++) {
         int i1 = face == 2 ? 0 : face + 1, i2 = face == 0 ? 2 : face - 1, at = ring.at[k];

@@ -1,0 +1,361 @@
+/* Layer 11: manifolds. Each point against the definition: on both surfaces along the normal, no lower than
+   the distance, which one point has; areas against a sum over a grid; names that stay.
+
+   The number of poses is multiplied by the environment variable ICF_TEST_MORE. */
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ICF_ASSERT(x) assert(x)
+#define ICF_IMPLEMENTATION
+#include "../icf_geometry.h"
+
+#include "acutest.h"
+#include "util.h"
+#include "shapes_reference.h"
+
+static int more(int count)
+{
+    const char* text = getenv("ICF_TEST_MORE");
+    int times = text ? atoi(text) : 1;
+    return count * (times > 0 ? times : 1);
+}
+
+static icf_shape random_shape(int kind, double scale)
+{
+    switch (kind) {
+    case ICF_SHAPE_SPHERE: return icf_sphere((icf_real)(scale * random_between(0.2, 1)));
+    case ICF_SHAPE_CAPSULE:
+        return icf_capsule((icf_real)(scale * random_between(0.1, 0.6)),
+                           (icf_real)(scale * random_between(0, 1)));
+    case ICF_SHAPE_BOX:
+        return icf_box((icf_real)(scale * random_between(0.2, 1)),
+                       (icf_real)(scale * random_between(0.2, 1)),
+                       (icf_real)(scale * random_between(0.05, 1)));
+    default: return icf_half_space();
+    }
+}
+
+static double reach(const icf_shape* s)
+{
+    return (double)s->radius + (double)icf_vec3_length(s->half);
+}
+
+static icf_transform near_identity(double by)
+{
+    icf_vec3 r = icf_vec3_scale((icf_real)by, random_direction());
+    return icf_transform_make(icf_quat_from_rotation_vector(r), icf_vec3_make(0, 0, 0));
+}
+
+/* ---- any two shapes */
+
+static void any_pair(void)
+{
+    int i, k, j, wrong = 0, empty = 0, points = 0;
+    random_seed(SEED);
+    for (i = 0; i < more(200000) && wrong < 3; i++) {
+        static const double scales[] = {1e-3, 1, 1, 1e3};
+        static const double tilts[] = {0, 1e-9, 1e-5, 1e-3, 0.03, 4};
+        double scale = scales[random_below(4)], size, margin, tolerance, least = HUGE_VAL, lateral;
+        icf_shape a = random_shape(random_below(3), scale),
+                  b = random_shape(random_below(4), scale);
+        icf_transform ta = icf_transform_identity(), tb;
+        icf_separation s;
+        icf_manifold m, turned, few;
+        reference_shape ra, rb;
+        int ok = 1, most = 1 + random_below(8);
+        uint32_t previous = (uint32_t)random_below(17);
+        tb = near_identity(tilts[random_below(6)]);
+        size = reach(&a) + reach(&b);
+        ta.p = icf_vec3_scale((icf_real)scale, random_direction());
+        tb.p =
+            icf_vec3_add_scaled(ta.p, (icf_real)(size * random_between(0, 1)), random_direction());
+        size += 2 * scale;
+        tolerance = 256 * EPS * size;
+        margin = random_below(2) ? 0 : 0.02 * size;
+        icf_shape_distance(&a, &ta, &b, &tb, &s);
+        if (random_below(2)) {
+            // to the edge of contact
+            tb.p = icf_vec3_add_scaled(
+                tb.p, (icf_real)(size * random_between(-1e-3, 1e-3)) - s.distance, s.normal);
+            icf_shape_distance(&a, &ta, &b, &tb, &s);
+        }
+        ok = ok && TEST_CHECK(icf_manifold_make(&a, &ta, &b, &tb, (icf_real)margin, 8, 0, &m) ==
+                              ICF_RESULT_OK);
+        if ((double)s.distance > margin + tolerance) {
+            ok = ok && TEST_CHECK(m.count == 0);
+            empty++;
+        } else if ((double)s.distance < margin - tolerance) {
+            ok =
+                ok && TEST_CHECK_(m.count > 0, "no points at a distance of %g", (double)s.distance);
+        }
+        points += m.count;
+        if (m.count) {
+            ok = ok && TEST_CHECK_(fabs((double)(m.distance - s.distance)) <= tolerance,
+                                   "distance %g, not %g", (double)m.distance, (double)s.distance);
+            ok = ok && TEST_CHECK(fabs((double)icf_vec3_length(m.normal) - 1) < 32 * EPS);
+        }
+        reference_place(&a, &ta, &ra);
+        reference_place(&b, &tb, &rb);
+        for (k = 0; k < m.count; k++) {
+            icf_manifold_point* p = &m.point[k];
+            wide3 half = wide_from(icf_vec3_scale(p->distance / 2, m.normal)),
+                  at = wide_from(p->position);
+            double on_a = (double)reference_point(&ra, wide_sub(at, half)),
+                   on_b = (double)reference_point(&rb, wide_along(at, 1, half));
+            least = (double)p->distance < least ? (double)p->distance : least;
+            ok = ok && TEST_CHECK(p->feature != 0 && p->area >= 0);
+            ok = ok && TEST_CHECK((double)p->distance <= margin + tolerance &&
+                                  (double)p->distance >= (double)m.distance - tolerance);
+            // between two capsules the gap is that of the balls at both places, not of the lines
+            lateral =
+                a.kind == ICF_SHAPE_CAPSULE || b.kind == ICF_SHAPE_CAPSULE ? 0.3 * size : tolerance;
+            ok = ok && TEST_CHECK_(fabs(on_a) <= lateral && fabs(on_b) <= lateral,
+                                   "point %d of %d is %g and %g sizes from the surfaces", k,
+                                   m.count, on_a / size, on_b / size);
+            for (j = 0; j < k; j++) {
+                if (m.count > 1 && a.kind == ICF_SHAPE_BOX && m.count < 8)
+                    ok = ok && TEST_CHECK_(m.point[j].feature != p->feature, "two points named %u",
+                                           p->feature);
+            }
+        }
+        if (m.count)
+            ok = ok && TEST_CHECK_(fabs(least - (double)m.distance) <= tolerance + 3e-7 * size,
+                                   "lowest point %g, distance %g", least, (double)m.distance);
+
+        // the other way round: the same
+        icf_manifold_make(&b, &tb, &a, &ta, (icf_real)margin, 8, 0, &turned);
+        ok = ok && TEST_CHECK(turned.count == m.count);
+        for (k = 0; ok && k < m.count; k++) {
+            uint32_t f = m.point[k].feature;
+            ok = ok &&
+                 TEST_CHECK(memcmp(&turned.point[k].position, &m.point[k].position,
+                                   sizeof(icf_vec3)) == 0) &&
+                 TEST_CHECK(turned.point[k].distance == m.point[k].distance) &&
+                 TEST_CHECK(turned.point[k].feature == (f >> 8 | (f & 255) << 8)) &&
+                 TEST_CHECK(turned.normal.x == -m.normal.x && turned.normal.z == -m.normal.z);
+        }
+
+        // fewer points: some of them, the lowest among these
+        icf_manifold_make(&a, &ta, &b, &tb, (icf_real)margin, most, previous, &few);
+        ok = ok && TEST_CHECK(few.count <= most && (few.count > 0) == (m.count > 0));
+        if (m.count && previous == 0) {
+            for (least = HUGE_VAL, k = 0; k < few.count; k++)
+                least =
+                    (double)few.point[k].distance < least ? (double)few.point[k].distance : least;
+            ok = ok && TEST_CHECK(least <= (double)m.distance + tolerance + 3e-7 * size);
+        }
+        ok = ok && TEST_CHECK((double)few.distance <= (double)m.distance + tolerance || !m.count);
+        ok =
+            ok && TEST_CHECK((double)few.distance >= (double)m.distance - size / 8192 - tolerance ||
+                             !m.count);
+        if (!ok) {
+            wrong++;
+            TEST_MSG(
+                "seed %u case %d: kinds %d %d, half %g %g %g, %g %g %g, radius %g %g, B at %.17g "
+                "%.17g %.17g turned %.17g %.17g %.17g %.17g A at %.17g %.17g %.17g margin %g",
+                SEED, i, a.kind, b.kind, (double)a.half.x, (double)a.half.y, (double)a.half.z,
+                (double)b.half.x, (double)b.half.y, (double)b.half.z, (double)a.radius,
+                (double)b.radius, (double)tb.p.x, (double)tb.p.y, (double)tb.p.z, (double)tb.q.x,
+                (double)tb.q.y, (double)tb.q.z, (double)tb.q.w, (double)ta.p.x, (double)ta.p.y,
+                (double)ta.p.z, margin);
+        }
+    }
+    TEST_CHECK_(empty > 1000 && points > 100000, "%d without points, %d points", empty, points);
+}
+
+/* ---- a face on a face */
+
+static icf_real sum_of_areas(const icf_manifold* m)
+{
+    icf_real sum = 0;
+    int k;
+    for (k = 0; k < m->count; k++) sum += m->point[k].area;
+    return sum;
+}
+
+static void face_on_face(void)
+{
+    icf_shape floor_ = icf_box(5, 5, (icf_real)0.5),
+              box = icf_box(1, (icf_real)0.75, (icf_real)0.5);
+    icf_transform a = icf_transform_identity(), b = a;
+    icf_manifold m;
+    int i, k;
+    random_seed(SEED);
+    for (i = 0; i < 200; i++) {
+        double turn = random_between(0, 6), sink = i % 3 ? random_between(-1e-3, 1e-3) : 0;
+        b.q = icf_quat_from_rotation_vector(icf_vec3_make(0, 0, (icf_real)turn));
+        b.p = icf_vec3_make((icf_real)random_between(-3, 3), (icf_real)random_between(-3, 3),
+                            (icf_real)(1 + sink));
+        TEST_CHECK(icf_manifold_make(&floor_, &a, &box, &b, (icf_real)0.01, 8, 0, &m) ==
+                   ICF_RESULT_OK);
+        TEST_CHECK_(m.count == 4, "%d points", m.count);
+        TEST_CHECK(fabs((double)m.normal.z - 1) < 8 * EPS);
+        for (k = 0; k < m.count; k++) {
+            TEST_CHECK(fabs((double)m.point[k].distance - sink) < 32 * EPS);
+            TEST_CHECK_(fabs((double)m.point[k].area - 0.75) < 64 * EPS, "area %g",
+                        (double)m.point[k].area);
+        }
+    }
+
+    // turned by an eighth the faces share an octagon
+    b.q = icf_quat_from_rotation_vector(icf_vec3_make(0, 0, (icf_real)(acos(-1.0) / 4)));
+    b.p = icf_vec3_make(0, 0, 2);
+    box = icf_box(1, 1, 1);
+    icf_manifold_make(&box, &a, &box, &b, 0, 8, 0, &m);
+    TEST_CHECK_(m.count == 8, "%d points", m.count);
+    TEST_CHECK(fabs((double)sum_of_areas(&m) - 8 * (sqrt(2) - 1)) < 64 * EPS);
+    icf_manifold_make(&box, &a, &box, &b, 0, 4, 0, &m);
+    TEST_CHECK(m.count == 4);
+    TEST_CHECK(fabs((double)sum_of_areas(&m) - 8 * (sqrt(2) - 1)) < 64 * EPS);
+
+    // equal boxes flush on each other, trembling: four corners, with names that stay
+    {
+        uint32_t names[4] = {0, 0, 0, 0};
+        uint32_t axis = 0;
+        for (i = 0; i < 300; i++) {
+            b = near_identity(1e-6 * random_unit());
+            b.p = icf_vec3_make((icf_real)random_between(-1e-6, 1e-6),
+                                (icf_real)random_between(-1e-6, 1e-6), (icf_real)(2 - 1e-5));
+            icf_manifold_make(&box, &a, &box, &b, (icf_real)0.01, 8, axis, &m);
+            axis = m.axis;
+            TEST_CHECK_(m.count == 4, "%d points", m.count);
+            for (k = 0; k < m.count; k++) {
+                int j, found = 0;
+                for (j = 0; j < 4; j++) found += names[j] == m.point[k].feature;
+                if (i == 0 && m.count == 4) names[k] = m.point[k].feature;
+                TEST_CHECK(i == 0 || found == 1);
+            }
+            TEST_CHECK(fabs((double)m.normal.z) > 0.999999);
+        }
+    }
+}
+
+/* ---- the areas of a patch against a count of small squares */
+
+static void areas(void)
+{
+    int i, x, y, n = 60;
+    random_seed(SEED + 1);
+    for (i = 0; i < 40; i++) {
+        icf_shape a = icf_box(1, (icf_real)0.8, (icf_real)0.5),
+                  b = icf_box((icf_real)0.7, (icf_real)1.2, (icf_real)0.5);
+        icf_transform ta = icf_transform_identity(), tb;
+        icf_manifold m;
+        double turn = random_between(0, 6), c = cos(turn), s = sin(turn),
+               px = random_between(-1, 1), py = random_between(-1, 1), area = 0;
+        tb.q = icf_quat_from_rotation_vector(icf_vec3_make(0, 0, (icf_real)turn));
+        tb.p = icf_vec3_make((icf_real)px, (icf_real)py, 1);
+        icf_manifold_make(&a, &ta, &b, &tb, 0, 8, 0, &m);
+        for (x = 0; x < n; x++) {
+            for (y = 0; y < n; y++) {
+                double u = -1 + 2 * (x + 0.5) / n - px, v = -0.8 + 1.6 * (y + 0.5) / n - py;
+                area += fabs(c * u + s * v) < 0.7 && fabs(c * v - s * u) < 1.2 ? 3.2 / n / n : 0;
+            }
+        }
+        TEST_CHECK_(fabs((double)sum_of_areas(&m) - area) < 0.05, "%g, counted %g",
+                    (double)sum_of_areas(&m), area);
+    }
+}
+
+/* ---- what is not a face */
+
+static void lines_and_points(void)
+{
+    icf_shape rod = icf_capsule((icf_real)0.25, 1), box = icf_box(2, 2, (icf_real)0.5),
+              ground = icf_half_space(), ball = icf_sphere((icf_real)0.5);
+    icf_transform a = icf_transform_identity(), b = a;
+    icf_manifold m;
+    double s = sqrt(0.5);
+    // a rod that lies: on a box, on the ground, along another rod
+    b.q = icf_quat_make(0, (icf_real)s, 0, (icf_real)s);
+    b.p = icf_vec3_make(0, 0, (icf_real)0.75);
+    icf_manifold_make(&box, &a, &rod, &b, 0, 8, 0, &m);
+    TEST_CHECK_(m.count == 2, "%d", m.count);
+    b.p.z = (icf_real)0.25;
+    icf_manifold_make(&ground, &a, &rod, &b, (icf_real)1e-3, 8, 0, &m);
+    TEST_CHECK_(m.count == 2 && fabs((double)m.normal.z - 1) < 8 * EPS, "%d", m.count);
+    a.q = b.q;
+    b.p = icf_vec3_make((icf_real)0.5, 0, (icf_real)0.5);
+    icf_manifold_make(&rod, &a, &rod, &b, (icf_real)1e-3, 8, 0, &m);
+    TEST_CHECK_(m.count == 2, "%d", m.count);
+    if (m.count == 2)
+        TEST_CHECK(fabs(fabs((double)(m.point[0].position.x - m.point[1].position.x)) - 1.5) <
+                   64 * EPS);
+    // over the rim: only what is over the face
+    a = icf_transform_identity();
+    b.p = icf_vec3_make(2, 0, (icf_real)0.75);
+    icf_manifold_make(&box, &a, &rod, &b, 0, 8, 0, &m);
+    TEST_CHECK_(m.count == 2, "%d", m.count);
+    if (m.count == 2)
+        TEST_CHECK(fabs(fabs((double)(m.point[0].position.x - m.point[1].position.x)) - 1) <
+                   64 * EPS);
+    // a ball, anywhere: one point
+    b = a;
+    b.p.z = 1;
+    icf_manifold_make(&box, &a, &ball, &b, 0, 8, 0, &m);
+    TEST_CHECK(m.count == 1 && m.distance == 0);
+    // a box on the ground
+    b.p.z = (icf_real)0.5;
+    icf_manifold_make(&box, &b, &ground, &a, 0, 8, 0, &m);
+    TEST_CHECK(m.count == 4 && fabs((double)sum_of_areas(&m) - 16) < 64 * EPS && m.normal.z == -1);
+    icf_manifold_make(&box, &b, &ground, &a, 0, 2, 0, &m);
+    TEST_CHECK(m.count == 2);
+    // crossed edges: one point
+    {
+        icf_shape cube = icf_box(1, 1, 1);
+        icf_transform t = icf_transform_identity(), u = t;
+        t.q = icf_quat_from_rotation_vector(icf_vec3_make((icf_real)(acos(-1.0) / 4), 0, 0));
+        u.q = icf_quat_from_rotation_vector(icf_vec3_make(0, (icf_real)(acos(-1.0) / 4), 0));
+        u.p.z = (icf_real)(2 * sqrt(2) - 1e-3);
+        icf_manifold_make(&cube, &t, &cube, &u, 0, 8, 0, &m);
+        TEST_CHECK_(m.count == 1 && fabs((double)m.distance + 1e-3) < 32 * EPS, "%d %g", m.count,
+                    (double)m.distance);
+        TEST_CHECK(m.axis >= 7);
+    }
+    TEST_CHECK(icf_manifold_make(&box, &a, &ball, &b, -1, 8, 0, &m) == ICF_RESULT_BAD_ARGUMENT &&
+               m.count == 0);
+    TEST_CHECK(icf_manifold_make(&box, &a, &ball, &b, 0, 9, 0, &m) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_manifold_make(&box, &a, &ball, &b, 0, 0, 0, &m) == ICF_RESULT_BAD_ARGUMENT);
+}
+
+/* ---- persistence: between two equals the axis stays, until the other is clearly better */
+
+static void persistence(void)
+{
+    icf_shape cube = icf_box(1, 1, 1);
+    icf_transform a = icf_transform_identity(), b = a;
+    icf_manifold m;
+    uint32_t first;
+    int i;
+    random_seed(SEED + 2);
+    // in the corner: as deep along x as along z
+    b.p = icf_vec3_make((icf_real)1.9, 0, (icf_real)1.9);
+    icf_manifold_make(&cube, &a, &cube, &b, 0, 8, 0, &m);
+    first = m.axis;
+    for (i = 0; i < 100; i++) {
+        b.p.x = (icf_real)(1.9 + random_between(-5e-5, 5e-5));
+        b.p.z = (icf_real)(1.9 + random_between(-5e-5, 5e-5));
+        icf_manifold_make(&cube, &a, &cube, &b, 0, 8, first, &m);
+        TEST_CHECK(m.axis == first);
+    }
+    b.p.x = (icf_real)1.95;
+    b.p.z = (icf_real)1.9;
+    icf_manifold_make(&cube, &a, &cube, &b, 0, 8, first, &m);
+    TEST_CHECK(fabs((double)m.normal.x - 1) < 8 * EPS);
+    b.p.x = (icf_real)1.9;
+    b.p.z = (icf_real)1.95;
+    icf_manifold_make(&cube, &a, &cube, &b, 0, 8, first, &m);
+    TEST_CHECK(fabs((double)m.normal.z - 1) < 8 * EPS);
+}
+
+TEST_LIST = {
+    {"any_pair",         any_pair        },
+    {"face_on_face",     face_on_face    },
+    {"areas",            areas           },
+    {"lines_and_points", lines_and_points},
+    {"persistence",      persistence     },
+    {NULL,               NULL            }
+};
