@@ -1482,6 +1482,7 @@ typedef struct icf_body_def {
 } icf_body_def;
 
 typedef struct icf_body_state {
+    int32_t kind; /* icf_body_kind */
     icf_transform pose;
     icf_vec3 center, velocity; /* of the centre of mass, in the world */
     icf_vec3 angular_velocity;
@@ -12034,6 +12035,7 @@ ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf
 {
     const icfi_body* b = icfi_find_body(world, body);
     if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
+    state->kind = (int32_t)icfi_kind_of(b);
     state->pose = icfi_pose(b, &b->m);
     state->center = b->m.x;
     state->velocity = b->m.v;
