@@ -5683,7 +5683,9 @@ typedef struct icfi_unit {
     icf_real s[4], lam[4], u, p[4]; /* p: the target */
     icfi_unit_way d, kept;          /* a direction, and the one before it */
     icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
-    icf_real scale[4], eta2;        /* w of W, eta^2 */
+    icf_real d0[4];                 /* what lambda changes by if v stays */
+    icf_real scale[4], eta, eta2;   /* w of W, eta and its square */
+    icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
     icf_real axis[3], th00, th0, side,
         along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
     icf_real k0, kr, t00; /* k = (k0, kr axis) */
@@ -6002,14 +6004,21 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
 
 /* ---- small products ---- */
 
-/* y (+)= M x, M rows x n, row-major */
+/* y (+)= M x, M rows x n, row-major. Bodies have 6 columns, and contacts 3 rows of 3. */
 static void icfi_apply(int32_t rows, int32_t n, const icf_real* m, const icf_real* x, icf_real* y,
                        int add)
 {
     int32_t i, j;
     for (i = 0; i < rows; i++, m += n) {
         icf_real sum = add ? y[i] : 0;
-        for (j = 0; j < n; j++) sum += m[j] * x[j];
+        if (n == 6) {
+            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + m[3] * x[3] + m[4] * x[4] +
+                  m[5] * x[5];
+        } else if (n == 3) {
+            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2];
+        } else {
+            for (j = 0; j < n; j++) sum += m[j] * x[j];
+        }
         y[i] = sum;
     }
 }
@@ -6019,6 +6028,12 @@ static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, co
                                   icf_real* y)
 {
     int32_t i, j;
+    if (rows == 3) {
+        icf_real a = x[0], b = x[1], c = x[2];
+        const icf_real *second = m + n, *third = second + n;
+        for (j = 0; j < n; j++) y[j] = y[j] + m[j] * a + second[j] * b + third[j] * c;
+        return;
+    }
     for (i = 0; i < rows; i++, m += n) {
         for (j = 0; j < n; j++) y[j] += m[j] * x[i];
     }
@@ -6819,7 +6834,7 @@ static icf_result icfi_back(icfi_island* island)
     return icf_sparse_solve(&island->sparse, island->x, 1, n);
 }
 
-/* dv = -H^-1 gradient and dp = A dv, with the factor of H. 0 if that is not finite. */
+/* dv = -H^-1 gradient, with the factor of H. 0 if that is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i, at, n = island->unknowns;
@@ -6834,7 +6849,6 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) s->dv[i] = x[at++];
     }
-    icfi_mass_times(s, island, s->dv, s->dp);
     return 1;
 }
 
@@ -6848,7 +6862,6 @@ static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
         for (i = 0; i < n; i++) s->dv[f + i] = -s->gradient[f + i];
         (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->dv + f, 1, n);
     }
-    icfi_mass_times(s, island, s->dv, s->dp);
 }
 
 /* Whether a row's impulse is a linear function of its velocity */
@@ -6881,18 +6894,10 @@ static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
 }
 
 /* Velocities of the potentials along dv */
-static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
 {
     const icf_problem* p = s->p;
     int32_t k, j, i;
-    line->slope0 = line->bend = 0;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            line->slope0 += s->dp[i] * s->r[i];
-            line->bend += s->dp[i] * s->dv[i];
-        }
-    }
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
         icf_real* du = s->du + s->bias_at[link];
@@ -6908,6 +6913,20 @@ static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line*
             r->du = du[r->row];
         }
     }
+}
+
+static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+{
+    int32_t k, i;
+    line->slope0 = line->bend = 0;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            line->slope0 += s->dp[i] * s->r[i];
+            line->bend += s->dp[i] * s->dv[i];
+        }
+    }
+    icfi_read_direction(s, island);
 }
 
 static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
@@ -6975,7 +6994,7 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
    slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
    to the next the cost falls by at least what the nearer slope says; a step is taken only if these
    falls and rises add up to a fall. */
-static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
+static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0, icf_real exact)
 {
     icf_real low = 0, high = -1, alpha = 1, fall = 0, wide = 0, next, rise;
     icfi_line line;
@@ -6990,7 +7009,8 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0)
             rounding = 4 * ICFI_EPSILON * line.size;
             rise = (alpha - low) * line.slope;
             if (ICF_FABS(line.slope) <= rounding) return alpha;
-            if (ICF_FABS(line.slope) <= ICF_R(1e-6) * ICF_FABS(slope0) && fall + rise <= 0)
+            if (ICF_FABS(line.slope) <= (trial ? exact : ICF_R(0.01)) * ICF_FABS(slope0) &&
+                fall + rise <= 0)
                 return alpha;
             next = alpha - line.slope / line.curvature;
         }
@@ -7127,13 +7147,14 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
    Newton's step is so small that the method should be squaring the error each time, and four times it
-   has not even halved. `step` is its square in the norm of A. */
+   has not even halved, or twice where the line search agrees with the model. `step` is its square
+   in the norm of A. */
 static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
                          icf_real step, int32_t stale)
 {
     icf_real few = 100 * ICFI_EPSILON * island->motion;
     int32_t k, i;
-    if (stale >= 4 && step <= few * few) return 1;
+    if (stale >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4) && step <= few * few) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
@@ -7249,6 +7270,7 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
+    int plain; /* the Hessian itself, without duals */
 } icfi_progress;
 
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
@@ -7257,9 +7279,10 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     icf_real slope = 0, step = 0, alpha;
     int32_t k, i;
     int good;
-    icfi_primal_dual(s, island, !progress->steps++);
+    if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
+    icfi_mass_times(s, island, s->dv, s->dp);
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
@@ -7281,8 +7304,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
-    alpha = icfi_search(s, island, slope);
-    icfi_update_duals(s, island);
+    alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-6));
+    if (!progress->plain) icfi_update_duals(s, island);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
@@ -7316,7 +7339,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
    An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
    Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
-   (target 0), corrects for the second order (Mehrotra), and corrects for centrality (Gondzio).
+   (target 0), corrects for the second order (Mehrotra) unless that halves the step, and corrects
+   for centrality (Gondzio).
    The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
    boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
 
@@ -7366,6 +7390,17 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
     return 1;
 }
 
+/* W x, or W^-1 x */
+static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+{
+    icf_real eta = t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
+    icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
+    int k;
+    if (inverse) eta = 1 / eta;
+    y[0] = eta * (t->scale[0] * x[0] + p);
+    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
+}
+
 /* Nesterov-Todd scaling and Theta at s, lambda */
 static void icfi_unit_scale(icfi_unit* t)
 {
@@ -7382,6 +7417,9 @@ static void icfi_unit_scale(icfi_unit* t)
     a = icfi_dot3(t->scale + 1, t->scale + 1);
     wr = ICF_SQRT(a);
     w0 = t->scale[0] = ICF_SQRT(1 + a);
+    t->share = 1 / (1 + w0);
+    t->eta = ICF_SQRT(t->eta2);
+    icfi_unit_w(t, t->lam, t->nu, 0);
     for (k = 0; k < 3; k++) t->axis[k] = wr > 0 ? t->scale[k + 1] / wr : 0;
     i = 1 / t->eta2;
     t->k0 = t->kr = 0;
@@ -7421,21 +7459,11 @@ static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[
     for (k = 0; k < 3; k++) y[k + 1] = t->side * x[k + 1] + q * t->axis[k];
 }
 
-/* W x, or W^-1 x */
-static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+/* What the direction for the target p takes of the impulse if v stays: d0 */
+static void icfi_unit_target(icfi_unit* t)
 {
-    icf_real eta = ICF_SQRT(t->eta2), sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
-    icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p / (1 + t->scale[0]) + x[0];
-    int k;
-    if (inverse) eta = 1 / eta;
-    y[0] = eta * (t->scale[0] * x[0] + p);
-    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
-}
-
-/* What the direction takes of the impulse if v stays: d0, for the target p */
-static void icfi_unit_target(const icfi_unit* t, const icf_real p[4], icf_real d[4])
-{
-    icf_real x[4], y[4], f;
+    const icf_real* p = t->p;
+    icf_real x[4], y[4], f, *d = t->d0;
     int k;
     if (t->kind == ICFI_UNIT_MOTOR) {
         icf_real a = t->scale[1] * t->scale[1];
@@ -7458,23 +7486,22 @@ static void icfi_unit_target(const icfi_unit* t, const icf_real p[4], icf_real d
 }
 
 /* The direction of a unit for the target p, when its velocity changes by `in` */
-static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_real in[3])
+static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
 {
-    icf_real y[4], x[4], d[4];
+    const icf_real *p = t->p, *d = t->d0;
+    icf_real y[4], x[4];
     int k;
     y[0] = t->b0 * in[2];
     y[1] = t->b1 * in[0];
     y[2] = t->b2 * in[1];
     y[3] = 0;
-    icfi_unit_target(t, p, d);
     if (t->kind == ICFI_UNIT_MOTOR) {
-        icf_real a = t->scale[1] * t->scale[1], t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
+        icf_real t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
         for (k = 0; k < 4; k++) t->d.lam[k] = t->d.s[k] = 0;
         t->d.lam[1] = d[1] - t->along * y[1];
         t->d.s[1] = y[1] + t->rp[1] + t->r1 * t->d.lam[1];
         t->d.u = (p[0] - t01 * t->d.s[1]) / t->t00;
         t->d.s[0] = t->d.u + t->rp[0];
-        (void)a;
         return;
     }
     icfi_unit_theta(t, y, x);
@@ -7494,13 +7521,17 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real p[4], const icf_rea
     t->d.s[0] += t->d.u;
 }
 
-/* The longest step along d that keeps s in its cone: the first root of det(s + alpha d), over s0 */
-static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4])
+/* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), over
+   s0. The cone is convex, so there is nothing to solve for where the end of the step is inside. */
+static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
 {
-    icf_real a, b, c, root, den, x[4], y[4], i = 1 / s[0];
+    icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
+    for (k = 0; k < 4; k++) x[k] = s[k] + most * d[k];
+    if (x[0] > 0 && x[0] * x[0] > icfi_dot3(x + 1, x + 1)) return most;
+    i = 1 / s[0];
     if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
-        return d[0] < 0 ? -s[0] / d[0] : ICF_REAL_MAX;
+        return d[0] < 0 ? icfi_min(most, -s[0] / d[0]) : most;
     }
     icfi_by_first(s, x);
     for (k = 0; k < 4; k++) y[k] = d[k] * i;
@@ -7508,9 +7539,9 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4])
     b = x[0] * y[0] - icfi_dot3(x + 1, y + 1);
     c = icfi_det(x);
     root = b * b - a * c;
-    if (!(root >= 0)) return ICF_REAL_MAX;
+    if (!(root >= 0)) return most;
     den = ICF_SQRT(root) - b;
-    return den > 0 ? c / den : ICF_REAL_MAX;
+    return den > 0 ? icfi_min(most, c / den) : most;
 }
 
 /* y with nu o y = x, in the algebra of the cone: x o y = (x.y, x0 yr + y0 xr). Products are those
@@ -7534,32 +7565,45 @@ static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_rea
 /* x += W^-1 (nu \ c), nu = W lambda */
 static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
-    icf_real nu[4], y[4], z[4];
+    icf_real y[4], z[4];
     int k;
-    icfi_unit_w(t, t->lam, nu, 0);
-    icfi_cone_divide(nu, c, y);
+    icfi_cone_divide(t->nu, c, y);
     icfi_unit_w(t, y, z, 1);
     for (k = 0; k < 4; k++) x[k] += z[k];
 }
 
-/* Mehrotra's target after a predictor: s o lambda = mu omega, less the second order of both sides */
-static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+/* The target s o lambda = mu omega, in the first order */
+static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
-    icf_real a[4], b[4], c[4], f, slope, bend;
+    icf_real a[4], f;
     int k;
     icfi_by_first(t->s, a);
     f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
+    for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
+}
+
+/* Mehrotra's after a predictor: that, less the second order of both sides */
+static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+{
+    icf_real a[4], b[4], c[4], slope, bend;
+    int k;
+    icfi_unit_aim(t, mu);
     icfi_unit_w(t, t->d.s, a, 1);
     icfi_unit_w(t, t->d.lam, b, 0);
     icfi_cone_multiply(a, b, c);
-    for (k = 0; k < 4; k++) {
-        t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
-        c[k] = -c[k];
-    }
+    for (k = 0; k < 4; k++) c[k] = -c[k];
     icfi_unit_add_corrector(t, c, t->p);
     if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
         t->ru = slope - t->lam[0] - t->bend * t->d.u;
     }
+}
+
+/* And back to the first order */
+static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
+{
+    icf_real slope, bend;
+    icfi_unit_aim(t, mu);
+    if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
@@ -7713,35 +7757,38 @@ static icf_real icfi_unit_inverse(const icfi_unit* t, icf_real n, icf_real scale
     return low;
 }
 
-/* A unit at the start: lambda and s along the axis of the cone, their product m0. */
+/* A unit at the start: s = (eps + reach, 0, 0, eps), of which the last is what it has to be, and lambda
+   = m s^-1, so that s o lambda = m. Where eps is 0 both are along the axis of the cone; where it is large,
+   as that of regularised friction is under a hard contact, it would be a residual above all others. */
 static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
 {
-    icf_real lam = ICF_SQRT(m0 / t->w), s = ICF_SQRT(m0 * t->w);
+    icf_real lam = ICF_SQRT(m0 / t->w), reach = ICF_SQRT(m0 * t->w), det;
     ICFI_MEMSET(t->s, 0, sizeof t->s);
     ICFI_MEMSET(t->lam, 0, sizeof t->lam);
     if (t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR) {
         lam = t->c;
-        s = icfi_max(m0 / lam, s);
-        t->u = s;
-    } else {
-        if (guess > 0) {
-            lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
-            s = m0 / lam;
-        }
-        t->u = 0;
-        if (t->law) {
-            icf_real slope = 0, bend = 0;
-            t->least = 0;
-            t->u = icfi_unit_inverse(t, lam, s);
-            /* without a corner the curvature may be 0: a little of what it is here */
-            (void)icfi_unit_law(t, t->u, &slope, &bend);
-            t->least = bend * ICF_R(1e-12);
-            if (t->corner == 0 && t->ends) t->corner = t->least;
-        }
+        reach = icfi_max(m0 / lam, reach);
+    } else if (guess > 0) {
+        lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
+        reach = m0 / lam;
     }
+    reach = icfi_max(reach, t->eps / 1000); /* or rounding would put s onto its cone */
+    t->s[0] = t->eps + reach;
+    t->s[3] = t->eps;
+    det = reach * (reach + 2 * t->eps); /* of s */
     t->lam[0] = lam;
-    t->s[0] = s;
-    t->omega = lam * s / m0;
+    t->lam[3] = -lam * (t->eps / t->s[0]);
+    t->omega = lam * (det / t->s[0]) / m0;
+    t->u = t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR ? t->s[0] : 0;
+    if (t->law) {
+        icf_real slope = 0, bend = 0;
+        t->least = 0;
+        t->u = icfi_unit_inverse(t, lam, reach);
+        /* without a corner the curvature may be 0: a little of what it is here */
+        (void)icfi_unit_law(t, t->u, &slope, &bend);
+        t->least = bend * ICF_R(1e-12);
+        if (t->corner == 0 && t->ends) t->corner = t->least;
+    }
 }
 
 static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
@@ -7877,6 +7924,14 @@ static void icfi_make_units(icfi_solve* s, const icfi_island* island, icf_real m
     }
 }
 
+static icf_real icfi_heaviest_unit(const icfi_solve* s)
+{
+    icf_real omega = 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) omega = icfi_max(omega, s->unit[i].omega);
+    return omega;
+}
+
 /* ---- an iteration ---- */
 
 /* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
@@ -7906,33 +7961,34 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
 static void icfi_interior_direction(icfi_solve* s, icfi_island* island)
 {
     int32_t i, k;
-    icfi_line line;
     icfi_linear_prices(s, island, 0);
     for (i = 0; i < s->units; i++) {
-        icf_real d[4];
-        icfi_unit_target(s->unit + i, s->unit[i].p, d);
-        for (k = 0; k < 4; k++) d[k] += s->unit[i].lam[k];
-        icfi_unit_add_impulse(s, s->unit + i, d);
+        icfi_unit* t = s->unit + i;
+        icf_real lam[4];
+        icfi_unit_target(t);
+        for (k = 0; k < 4; k++) lam[k] = t->lam[k] + t->d0[k];
+        icfi_unit_add_impulse(s, t, lam);
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
-    icfi_start_line(s, island, &line);
+    icfi_read_direction(s, island);
     for (i = 0; i < s->units; i++) {
         icf_real in[3];
         icfi_unit_velocity(s, s->unit + i, 1, in);
-        icfi_unit_direction(s->unit + i, s->unit[i].p, in);
+        icfi_unit_direction(s->unit + i, in);
     }
 }
 
-/* The longest step that keeps every unit in its cones, and barriers where they have a value */
+/* The longest step that keeps every unit in its cones, and barriers where they have a value; up to a
+   little more than 1, as of longer ones nothing depends */
 static icf_real icfi_interior_reach(const icfi_solve* s)
 {
-    icf_real alpha = ICF_REAL_MAX;
+    icf_real alpha = ICF_R(1.02);
     int32_t i;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        alpha = icfi_min(alpha, icfi_cone_step(t->s, t->d.s));
-        alpha = icfi_min(alpha, icfi_cone_step(t->lam, t->d.lam));
+        alpha = icfi_cone_step(t->s, t->d.s, alpha);
+        alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
         if (t->barrier > 0 && t->d.u > 0) {
             alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
         }
@@ -7974,7 +8030,7 @@ static void icfi_interior_move(icfi_solve* s, icf_real alpha)
     }
 }
 
-/* One iteration from s->v, with its cost and error at the new one. 0: no way on. */
+/* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
     icf_real alpha, mean, after, sigma, mu, longer, reach;
@@ -7989,6 +8045,12 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
     icfi_interior_direction(s, island);
     reach = icfi_interior_reach(s);
+    if (reach < alpha / 2) {
+        /* so far from where it was taken, or so near to rounding, the second order misleads */
+        for (i = 0; i < s->units; i++) icfi_unit_uncorrect(s->unit + i, mu);
+        icfi_interior_direction(s, island);
+        reach = icfi_interior_reach(s);
+    }
     for (tries = 0; tries < 3 && reach < 1; tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
@@ -8010,7 +8072,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->alpha = alpha;
     icfi_interior_move(s, alpha);
-    return icfi_advance(s, island, alpha);
+    return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
 
@@ -8054,19 +8116,28 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* The whole step, where the last iteration took nearly all of it: near the end it is as good as one
-   iteration more. s->v is left there if the error is below `stop`, and s->hold is where it was. */
-static void icfi_try_whole_step(icfi_solve* s, icfi_island* island, icf_real stop)
+/* s->v after an iteration. The whole step first, where the iteration took nearly all of it: near the end
+   it is as good as one iteration more. s->v stays there if the error is below `stop`; s->hold is
+   where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
 {
     int32_t k, i;
-    icfi_copy_motion(s, island, s->v, s->hold);
-    if (island->alpha >= 1 || island->alpha < ICF_R(0.5) || island->error < stop) return;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + s->dv[i];
+    if (island->alpha < 1 && island->alpha > ICF_R(0.9)) {
+        icfi_copy_motion(s, island, s->v, s->from);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) {
+                s->hold[i] = s->from[i] + island->alpha * s->dv[i];
+                s->v[i] = s->from[i] + s->dv[i];
+            }
+        }
+        icfi_evaluate(s, island);
+        if (island->feasible && island->error < stop) return 1;
+        icfi_copy_motion(s, island, s->from, s->v);
     }
-    icfi_evaluate(s, island);
-    if (!island->feasible || !(island->error < stop)) icfi_return_to(s, island, s->hold);
+    if (!icfi_advance(s, island, island->alpha)) return 0;
+    icfi_copy_motion(s, island, s->v, s->hold);
+    return 1;
 }
 
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
@@ -8077,10 +8148,12 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     icf_real mean = ICF_REAL_MAX, unbalanced = 1, now;
     for (;;) {
         icf_stop end;
-        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island)) return ICF_STOP_FLOOR;
+        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
+            !icfi_interior_arrive(s, island, stop)) {
+            return ICF_STOP_FLOOR;
+        }
         island->iterations++;
         now = icfi_interior_mean(s, 0);
-        icfi_try_whole_step(s, island, stop);
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
@@ -8098,7 +8171,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
 /* Phases B and C. NONE if they lead nowhere. */
 static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
 {
-    icf_real stop = ICF_R(1e-2);
+    icf_real stop = ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -8106,10 +8179,16 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    icfi_make_units(s, island, own / (icf_real)count, warm);
+    start = own / (icf_real)count;
+    icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
+    /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
+       above the other units, which then settle which contacts are open before friction lets anything
+       move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
+    heaviest = icfi_heaviest_unit(s);
+    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
         if (end != ICF_STOP_NONE) return end;
@@ -8162,15 +8241,17 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
    and Newton's method for the last digits:
 
      A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
-        the error falls. Not at all if impulses to expect were given and the start is not near even so
-     B  interior point iterations from the start, until the error is below `stop`
+        the error falls. Not at all if impulses to expect were given and the start is not near even so.
+        For a body by itself up to ten times, and without duals
+     B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
+        s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
@@ -8180,6 +8261,10 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     warm = island->gradient * island->gradient < 200 * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
     patience = warm ? 6 : s->guesses ? 0 : 1;
+    /* a body by itself has few corners to turn, and an interior point iteration would cost it more than
+       three of Newton's */
+    progress.plain = island->unknowns <= 6;
+    if (progress.plain) patience = 10;
     if (!patience) last = 0;
 #ifdef ICF_NO_INTERIOR_POINT
     newton = 1;
@@ -8202,6 +8287,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (island->stop != ICF_STOP_NONE) break;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
+            progress.plain = 0;
             island->stop = icfi_out_of_budget(s, island);
             if (island->stop != ICF_STOP_NONE) break;
         }
