@@ -37,6 +37,7 @@
          >>api-shapes                           shapes, distances, masses, bounds, rays
          >>api-manifolds                        where two shapes touch
          >>api-broad-phase                      which of many boxes overlap
+         >>api-scene                            shapes on the bodies of a world
        the implementation, one section a layer, each knowing only those above it and icf.h
          >>shapes                               layer 10: shapes and queries
          >>boxes                                two boxes, and two shapes of any kind
@@ -110,10 +111,38 @@
 #define icf_broad_phase_remove icf_broad_phase_remove_float
 #define icf_broad_phase_update icf_broad_phase_update_float
 #define icf_capsule icf_capsule_float
+#define icf_collider_create icf_collider_create_float
+#define icf_collider_destroy icf_collider_destroy_float
+#define icf_collider_get_def icf_collider_get_def_float
+#define icf_collider_is_valid icf_collider_is_valid_float
+#define icf_collider_set_def icf_collider_set_def_float
 #define icf_default_broad_phase_def icf_default_broad_phase_def_float
+#define icf_default_collider_def icf_default_collider_def_float
+#define icf_default_scene_def icf_default_scene_def_float
 #define icf_half_space icf_half_space_float
 #define icf_manifold_make icf_manifold_make_float
 #define icf_mass_properties_add icf_mass_properties_add_float
+#define icf_scene_add icf_scene_add_float
+#define icf_scene_bytes icf_scene_bytes_float
+#define icf_scene_collider_at icf_scene_collider_at_float
+#define icf_scene_collider_count icf_scene_collider_count_float
+#define icf_scene_create icf_scene_create_float
+#define icf_scene_debug_lines icf_scene_debug_lines_float
+#define icf_scene_destroy icf_scene_destroy_float
+#define icf_scene_detect icf_scene_detect_float
+#define icf_scene_events icf_scene_events_float
+#define icf_scene_hash icf_scene_hash_float
+#define icf_scene_init icf_scene_init_float
+#define icf_scene_load icf_scene_load_float
+#define icf_scene_overlaps icf_scene_overlaps_float
+#define icf_scene_ray icf_scene_ray_float
+#define icf_scene_save icf_scene_save_float
+#define icf_scene_save_bytes icf_scene_save_bytes_float
+#define icf_scene_set_density icf_scene_set_density_float
+#define icf_scene_solve icf_scene_solve_float
+#define icf_scene_step icf_scene_step_float
+#define icf_scene_touch_colliders icf_scene_touch_colliders_float
+#define icf_scene_update icf_scene_update_float
 #define icf_shape_at icf_shape_at_float
 #define icf_shape_bounds icf_shape_bounds_float
 #define icf_shape_check icf_shape_check_float
@@ -374,6 +403,163 @@ ICF_API void icf_broad_phase_ray_begin(icf_broad_phase_ray* ray, const icf_broad
 ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_phase* b,
                                      int32_t* proxy);
 
+// ------------------------------------------------------------------------------------------------
+// The scene: shapes on the bodies of a world
+// >>api-scene
+
+/* A shape on a body. All zero is none. */
+typedef struct icf_collider {
+    uint32_t index, generation;
+} icf_collider;
+
+/* A world and the shapes on its bodies. Zeroed or made by icf_scene_init or icf_scene_create. Bodies, joints
+   and all that moves are in `world`: every icf_world_, icf_body_, icf_joint_ and icf_constraint_ function
+   takes &scene.world. */
+typedef struct icf_scene {
+    icf_world world;
+    /* what two materials make together; NULL: icf_material_combine */
+    icf_material (*combine)(void* user, const icf_material* a, const icf_material* b);
+    void* user;
+    /* of the last call that was refused: a few words, or NULL, and what there should be room for */
+    const char* reason;
+    size_t needed;
+    /* private */
+    int32_t owner;
+    void* memory;
+    size_t bytes;
+} icf_scene;
+
+/* From icf_default_scene_def() */
+typedef struct icf_scene_def {
+    icf_world_def world;
+    int32_t
+        colliders; /* room for so many; scenes of icf_scene_create grow by themselves. Default 64 */
+    int32_t pairs; /* of colliders near each other; default 256 */
+    int32_t points; /* of a pair, 1 to 8; default 8. 4 are enough for most and cost less */
+    icf_real
+        margin; /* points are found while shapes are less than this fraction of their size apart, and
+                          what they can close in a step besides; default 0.02 */
+    int32_t cookie; /* private */
+} icf_scene_def;
+
+/* From icf_default_collider_def() */
+typedef struct icf_collider_def {
+    icf_shape shape; /* its pose is on the body */
+    icf_body body;   /* none: the ground, and the pose is in the world */
+    icf_material material;
+    icf_vec3 surface_velocity; /* of a belt, in the axes of the body, m/s */
+    /* two colliders meet if each one's category is in the other's mask; but those of the same group, not 0,
+       always if it is above 0, and never below. Bodies that a joint connects never meet */
+    uint32_t category, mask; /* defaults 1, all */
+    int32_t group;           /* default 0 */
+    int32_t sensor;          /* 1: notices, and does not push */
+    uint64_t user;
+    int32_t cookie; /* private */
+} icf_collider_def;
+
+/* Two colliders that began or ended to touch in the last step, or go on: a normal force, or with a sensor an
+   overlap. */
+typedef struct icf_scene_event {
+    int32_t kind; /* icf_event_kind */
+    int32_t sensor;
+    icf_collider a, b;
+    icf_body body_a, body_b;
+    icf_real impulse; /* along the normal, all points together, N s */
+} icf_scene_event;
+
+typedef struct icf_scene_hit {
+    icf_collider collider;
+    icf_body body;
+    icf_real t; /* at origin + t direction */
+    icf_vec3 point, normal;
+} icf_scene_hit;
+
+/* A line to draw. The colour is 0xrrggbb. */
+typedef struct icf_line {
+    icf_vec3 a, b;
+    uint32_t color;
+} icf_line;
+
+typedef enum icf_draw {
+    ICF_DRAW_SHAPES = 1,
+    ICF_DRAW_TOUCHES =
+        2, /* a short line along each normal: green sticks, orange slips, grey is apart */
+    ICF_DRAW_FORCES =
+        4, /* the force on B of each touch of the last step, 1 m for the weight of `scale` kg */
+    ICF_DRAW_JOINTS = 8 /* from each jointed body to its parent */
+} icf_draw;
+
+ICF_API icf_scene_def icf_default_scene_def(void);
+ICF_API icf_collider_def icf_default_collider_def(void);
+
+/* How many bytes a scene of that def takes, its world included; 0 if def is none or that is too much. */
+ICF_API size_t icf_scene_bytes(const icf_scene_def* def);
+ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
+                                  const icf_scene_def* def);
+#ifndef ICF_NO_MALLOC
+ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def);
+ICF_API void icf_scene_destroy(icf_scene* scene);
+#endif
+
+/* The world and the shapes together, as icf_world_save and so on do it. */
+ICF_API size_t icf_scene_save_bytes(const icf_scene* scene);
+ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity);
+ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count);
+ICF_API uint64_t icf_scene_hash(const icf_scene* scene);
+
+/* One call for most bodies: a body with one collider of the default material, with the mass that a density in
+   kg/m^3 gives it, moved to a pose. A density of 0 is a static body. body may be NULL. */
+ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
+                                 icf_transform pose, icf_body* body);
+
+/* Colliders. A body may have any number: together they are its shape. Its mass is its own matter:
+   icf_scene_set_density gives it that of all its colliders, overlaps counted twice. Those of a body that was
+   destroyed go with the next step. */
+ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
+                                       icf_collider* collider);
+ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider);
+ICF_API int icf_collider_is_valid(const icf_scene* scene, icf_collider collider);
+ICF_API icf_result icf_collider_get_def(const icf_scene* scene, icf_collider collider,
+                                        icf_collider_def* def);
+/* Changes all but the body. */
+ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
+                                        const icf_collider_def* def);
+ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_real density);
+
+/* All colliders: those of slots 0 to the count, not included; none where a slot is empty. */
+ICF_API int32_t icf_scene_collider_count(const icf_scene* scene);
+ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot);
+
+/* A step: finds touches, moves the world, and tells what began and ended. Refused, or failed, it leaves all
+   as it was, as icf_world_step does, with the same results. */
+ICF_API icf_result icf_scene_step(icf_scene* scene, icf_real dt);
+
+/* The two halves of it. Between them the touches of the world (icf_world_touches) may be changed in place and
+   more be added; those that were there before are gone. */
+ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt);
+ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt);
+
+/* The colliders of a touch that icf_scene_detect found; none for others. */
+ICF_API icf_result icf_scene_touch_colliders(const icf_scene* scene, int32_t touch, icf_collider* a,
+                                             icf_collider* b);
+
+/* Of the last step */
+ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t* count);
+
+/* The nearest collider whose category is in the mask, not a sensor, that a ray meets at 0 <= t <= t_most; 0
+   if there is none. And colliders whose boxes overlap one, as in icf_broad_phase_overlaps. Both look
+   where bodies were at the last icf_scene_detect or step; call icf_scene_update if you moved some since. */
+ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
+                          icf_real t_most, uint32_t mask, icf_scene_hit* hit);
+ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
+                                   icf_collider* colliders, int32_t most);
+ICF_API icf_result icf_scene_update(icf_scene* scene);
+
+/* Lines that show the scene, for any renderer: what is a sum of icf_draw. Answers how many there are, of
+   which the first `most` are written. */
+ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf_real scale,
+                                      icf_line* lines, int32_t most);
+
 #ifdef __cplusplus
 }
 #endif
@@ -405,12 +591,14 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 #define ICFI_GNOINLINE __attribute__((noinline))
 #define ICFI_GALWAYS static inline __attribute__((always_inline))
 #define ICFI_GCOPY __builtin_memcpy
+#define ICFI_GFILL __builtin_memset
 #define ICFI_GLIKELY(x) __builtin_expect((x) != 0, 1)
 #else
 #include <string.h>
 #define ICFI_GNOINLINE
 #define ICFI_GALWAYS static inline
 #define ICFI_GCOPY memcpy
+#define ICFI_GFILL memset
 #define ICFI_GLIKELY(x) (x)
 #endif
 
@@ -3763,6 +3951,1280 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // ------------------------------------------------------------------------------------------------
 // Layer 13: the scene
 // >>scene
+
+/* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
+   meet, a manifold, whose points become touches of the world; the step of the world; and what of that
+   is remembered: of each pair with points, which axis its normal was of, and whether it touched.
+
+       [ header | colliders | pairs ]                                          the state
+       [ session | where colliders are | pairs of this step | broad phase ]    the cache
+
+   The broad phase may name pairs that are apart, depending on where bodies once were, and so may not
+   reach anything that lasts: pairs without points are dropped. */
+
+#define ICFI_SCENE_MAGIC 0x1cf5ce5eu
+#define ICFI_SCENE_COOKIE 0x1cf05ce0
+#define ICFI_COLLIDER_COOKIE 0x1cf0c011
+#define ICFI_PLACE_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
+
+typedef struct icfi_collider {
+    icf_shape shape;
+    icf_material material;
+    icf_vec3 surface_velocity;
+    icf_real spare;
+    uint32_t generation, flags; /* 1: alive, 2: sensor */
+    icf_body body;
+    uint32_t category, mask;
+    int32_t group, next;
+    uint32_t user[2]; /* low, high: nothing in the record is wider than a real */
+    uint32_t spares[2];
+} icfi_collider;
+
+/* Of colliders a < b */
+typedef struct icfi_pair_state {
+    int32_t a, b;
+    uint32_t axis;     /* of the last manifold */
+    uint32_t touching; /* 1: in the last step */
+} icfi_pair_state;
+
+typedef struct icfi_scene_header {
+    icf_real margin, spare;
+    uint64_t checksum;
+    uint32_t magic, version, real, record;
+    int32_t colliders, pairs; /* room */
+    int32_t collider_end, collider_free, pair_count, points;
+} icfi_scene_header;
+
+typedef struct icfi_scene_session {
+    int32_t pairs;    /* of this step */
+    int32_t detected; /* 1: touches are those of the pairs */
+    int32_t events;
+    int32_t listed; /* 1: the broad phase has all colliders */
+} icfi_scene_session;
+
+/* Where a collider is in this step */
+typedef struct icfi_seen {
+    icf_body_state body;
+    icf_real radius; /* of a ball around the body's centre of mass that holds the shape */
+    icf_real speed;  /* the fastest that any point of it moves */
+    icf_real size;   /* half of its least extent; 0 of half-spaces */
+    int32_t kind;    /* icf_body_kind; -1: no such body */
+    int32_t proxy;   /* the group it has in the broad phase, 0: none */
+    icf_body parent;
+} icfi_seen;
+
+typedef struct icfi_pair_now {
+    icfi_pair_state state;
+    int32_t first, count; /* touches of the world */
+    int32_t sensor, before;
+} icfi_pair_now;
+
+typedef struct icfi_stage {
+    icfi_scene_header* header;
+    icfi_collider* collider;
+    icfi_pair_state* pair;
+    icfi_scene_session* session;
+    icfi_seen* seen;
+    icfi_pair_now* now;
+    icf_scene_event* event;
+    icf_broad_phase* broad;
+} icfi_stage;
+
+ICF_API icf_scene_def icf_default_scene_def(void)
+{
+    icf_scene_def d;
+    d.world = icf_default_world_def();
+    d.colliders = 64;
+    d.pairs = 256;
+    d.points = ICF_MANIFOLD_POINTS;
+    d.margin = ICF_R(0.02);
+    d.cookie = ICFI_SCENE_COOKIE;
+    return d;
+}
+
+ICF_API icf_collider_def icf_default_collider_def(void)
+{
+    icf_collider_def d;
+    d.shape = icf_sphere(ICF_R(0.5));
+    d.body.index = d.body.generation = 0;
+    d.material = icf_default_material();
+    d.surface_velocity = icf_vec3_make(0, 0, 0);
+    d.category = 1;
+    d.mask = 0xffffffffu;
+    d.group = 0;
+    d.sensor = 0;
+    d.user = 0;
+    d.cookie = ICFI_COLLIDER_COOKIE;
+    return d;
+}
+
+static const char* icfi_scene_def_check(const icf_scene_def* d)
+{
+    if (d->colliders < 0 || d->colliders > 0x1ffffff) return "colliders";
+    if (d->pairs < 0 || d->pairs > 0x1ffffff) return "pairs";
+    if (d->points < 1 || d->points > ICF_MANIFOLD_POINTS) return "points";
+    if (!(d->margin >= 0) || d->margin > 1) return "margin";
+    return icf_world_bytes(&d->world) ? NULL : "world";
+}
+
+static size_t icfi_scene_up(size_t n)
+{
+    return (n + 31) / 32 * 32;
+}
+
+static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
+{
+    icf_broad_phase_def d = icf_default_broad_phase_def();
+    d.proxies_most = h->colliders > 0 ? h->colliders : 1;
+    d.pairs_most = h->pairs > 0 ? h->pairs : 1;
+    return d;
+}
+
+/* Where everything is in the scene's own block; answers its size. broad is only set if there is a
+   block. */
+static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_stage* s)
+{
+    size_t c = (size_t)h->colliders, p = (size_t)h->pairs, at = 0, of[8];
+    icf_broad_phase_def broad = icfi_scene_broad(h);
+    of[0] = at, at += icfi_scene_up(sizeof(icfi_scene_header));
+    of[1] = at, at += icfi_scene_up(c * sizeof(icfi_collider));
+    of[2] = at, at += icfi_scene_up(p * sizeof(icfi_pair_state));
+    of[3] = at, at += icfi_scene_up(sizeof(icfi_scene_session));
+    of[4] = at, at += icfi_scene_up(c * sizeof(icfi_seen));
+    of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
+    of[6] = at, at += icfi_scene_up(2 * p * sizeof(icf_scene_event));
+    of[7] = at, at += icfi_scene_up(icf_broad_phase_bytes(&broad));
+    if (!memory) return at;
+    s->header = ICFI_PLACE_AT(icfi_scene_header, memory, of[0]);
+    s->collider = ICFI_PLACE_AT(icfi_collider, memory, of[1]);
+    s->pair = ICFI_PLACE_AT(icfi_pair_state, memory, of[2]);
+    s->session = ICFI_PLACE_AT(icfi_scene_session, memory, of[3]);
+    s->seen = ICFI_PLACE_AT(icfi_seen, memory, of[4]);
+    s->now = ICFI_PLACE_AT(icfi_pair_now, memory, of[5]);
+    s->event = ICFI_PLACE_AT(icf_scene_event, memory, of[6]);
+    s->broad = ICFI_PLACE_AT(icf_broad_phase, memory, of[7]);
+    return at;
+}
+
+static void icfi_scene_header_make(icfi_scene_header* h, const icf_scene_def* d)
+{
+    ICFI_GFILL(h, 0, sizeof *h);
+    h->margin = d->margin;
+    h->magic = ICFI_SCENE_MAGIC;
+    h->version = ICF_VERSION;
+    h->real = sizeof(icf_real);
+    h->record = sizeof(icfi_collider);
+    h->colliders = d->colliders;
+    h->pairs = d->pairs;
+    h->points = d->points;
+    h->collider_free = -1;
+}
+
+static int icfi_scene_is(const icf_scene* s)
+{
+    return s && s->memory &&
+           ICFI_PLACE_AT(const icfi_scene_header, s->memory, 0)->magic == ICFI_SCENE_MAGIC;
+}
+
+static void icfi_stage_open(const icf_scene* scene, icfi_stage* s)
+{
+    (void)icfi_stage_layout(ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0), scene->memory,
+                            s);
+}
+
+/* Starts the cache: nothing of what is in it is known to be right. */
+static void icfi_stage_begin(icfi_stage* s)
+{
+    icf_broad_phase_def def = icfi_scene_broad(s->header);
+    icf_broad_phase* broad;
+    int32_t i;
+    ICFI_GFILL(s->session, 0, sizeof *s->session);
+    (void)icf_broad_phase_init(s->broad, icf_broad_phase_bytes(&def), &def, &broad);
+    for (i = 0; i < s->header->colliders; i++) {
+        ICFI_GFILL(s->seen + i, 0, sizeof *s->seen);
+        s->seen[i].kind = -1;
+    }
+}
+
+static icf_result icfi_scene_refuse(icf_scene* s, icf_result result, const char* reason)
+{
+    s->reason = reason;
+    return result;
+}
+
+static icf_result icfi_scene_full(icf_scene* s, const char* what, size_t needed)
+{
+    s->needed = needed;
+    return icfi_scene_refuse(s, ICF_RESULT_TOO_SMALL, what);
+}
+
+/* The size of the scene's own block, without the world's */
+static size_t icfi_scene_own_bytes(const icf_scene_def* def)
+{
+    icfi_scene_header h;
+    icfi_scene_header_make(&h, def);
+    return icfi_stage_layout(&h, NULL, NULL);
+}
+
+ICF_API size_t icf_scene_bytes(const icf_scene_def* def)
+{
+    size_t own, world;
+    if (!def || def->cookie != ICFI_SCENE_COOKIE || icfi_scene_def_check(def)) return 0;
+    own = icfi_scene_own_bytes(def);
+    world = icf_world_bytes(&def->world);
+    return own > (size_t)-1 - world ? 0 : own + world;
+}
+
+static icf_result icfi_scene_def_result(icf_scene* scene, const icf_scene_def* def)
+{
+    if (!scene || !def) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->cookie != ICFI_SCENE_COOKIE)
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not from icf_default_scene_def");
+    if (icfi_scene_def_check(def))
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, icfi_scene_def_check(def));
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
+                                  const icf_scene_def* def)
+{
+    icf_world world;
+    icfi_stage s;
+    size_t own;
+    icf_result result = icfi_scene_def_result(scene, def);
+    if (result != ICF_RESULT_OK) return result;
+    if (!memory) return ICF_RESULT_BAD_ARGUMENT;
+    if ((uintptr_t)memory % (sizeof(double) < 8 ? sizeof(double) : 8)) return ICF_RESULT_MISALIGNED;
+    if (bytes < icf_scene_bytes(def)) return icfi_scene_full(scene, "memory", icf_scene_bytes(def));
+    own = icfi_scene_own_bytes(def);
+    ICFI_GFILL(&world, 0, sizeof world);
+    result = icf_world_init(&world, (unsigned char*)memory + own, bytes - own, &def->world);
+    if (result != ICF_RESULT_OK) return result;
+    ICFI_GFILL(scene, 0, sizeof *scene);
+    scene->world = world;
+    scene->memory = memory;
+    scene->bytes = own;
+    icfi_scene_header_make(ICFI_PLACE_AT(icfi_scene_header, memory, 0), def);
+    icfi_stage_open(scene, &s);
+    icfi_stage_begin(&s);
+    return ICF_RESULT_OK;
+}
+
+#ifndef ICF_NO_MALLOC
+/* A block of the scene's own, of other capacities, into which what lasts is copied */
+static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t pairs)
+{
+    icfi_stage from, to;
+    icfi_scene_header h;
+    size_t bytes;
+    void* memory;
+    icfi_stage_open(scene, &from);
+    h = *from.header;
+    h.colliders = colliders > h.colliders ? colliders : h.colliders;
+    h.pairs = pairs > h.pairs ? pairs : h.pairs;
+    bytes = icfi_stage_layout(&h, NULL, NULL);
+    memory = ICF_MALLOC(bytes);
+    if (!memory) return icfi_scene_refuse(scene, ICF_RESULT_NO_MEMORY, "memory");
+    *ICFI_PLACE_AT(icfi_scene_header, memory, 0) = h;
+    scene->memory = memory;
+    scene->bytes = bytes;
+    icfi_stage_open(scene, &to);
+    ICFI_GCOPY(to.collider, from.collider, (size_t)h.collider_end * sizeof *to.collider);
+    ICFI_GCOPY(to.pair, from.pair, (size_t)h.pair_count * sizeof *to.pair);
+    icfi_stage_begin(&to);
+    ICF_FREE(from.header);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def)
+{
+    icfi_stage s;
+    icf_world world;
+    void* memory;
+    icf_result result = icfi_scene_def_result(scene, def);
+    if (result != ICF_RESULT_OK) return result;
+    ICFI_GFILL(&world, 0, sizeof world);
+    memory = ICF_MALLOC(icfi_scene_own_bytes(def));
+    if (!memory) return ICF_RESULT_NO_MEMORY;
+    result = icf_world_create(&world, &def->world);
+    if (result != ICF_RESULT_OK) {
+        ICF_FREE(memory);
+        return result;
+    }
+    ICFI_GFILL(scene, 0, sizeof *scene);
+    scene->world = world;
+    scene->owner = 1;
+    scene->memory = memory;
+    scene->bytes = icfi_scene_own_bytes(def);
+    icfi_scene_header_make(ICFI_PLACE_AT(icfi_scene_header, memory, 0), def);
+    icfi_stage_open(scene, &s);
+    icfi_stage_begin(&s);
+    return ICF_RESULT_OK;
+}
+
+ICF_API void icf_scene_destroy(icf_scene* scene)
+{
+    if (!scene) return;
+    if (scene->owner) ICF_FREE(scene->memory);
+    icf_world_destroy(&scene->world);
+    ICFI_GFILL(scene, 0, sizeof *scene);
+}
+#endif
+
+/* Room for so many: twice of it in a scene that can grow. 0 for what there is enough of. */
+static icf_result icfi_scene_room(icf_scene* scene, int32_t colliders, int32_t pairs,
+                                  const char* what)
+{
+    const icfi_scene_header* h = ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0);
+    if (colliders <= h->colliders && pairs <= h->pairs) return ICF_RESULT_OK;
+#ifndef ICF_NO_MALLOC
+    if (scene->owner) {
+        return icfi_scene_grow(scene, colliders > h->colliders ? 2 * colliders : 0,
+                               pairs > h->pairs ? 2 * pairs : 0);
+    }
+#endif
+    return icfi_scene_full(scene, what, (size_t)(colliders > h->colliders ? colliders : pairs));
+}
+
+/* ---- colliders ---- */
+
+static icfi_collider* icfi_find_collider(const icf_scene* scene, icf_collider name)
+{
+    icfi_stage s;
+    icfi_collider* c;
+    if (!icfi_scene_is(scene) || !name.generation) return NULL;
+    icfi_stage_open(scene, &s);
+    if (name.index >= (uint32_t)s.header->collider_end) return NULL;
+    c = s.collider + name.index;
+    return (c->flags & 1u) && c->generation == name.generation ? c : NULL;
+}
+
+ICF_API int icf_collider_is_valid(const icf_scene* scene, icf_collider collider)
+{
+    return icfi_find_collider(scene, collider) != NULL;
+}
+
+static int icfi_is_ground(icf_body b)
+{
+    return !b.index && !b.generation;
+}
+
+static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* d)
+{
+    const icf_material* m = &d->material;
+    icf_real sum;
+    icf_result result;
+    if (d->cookie != ICFI_COLLIDER_COOKIE) {
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not from icf_default_collider_def");
+    }
+    result = icf_shape_check(&d->shape);
+    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, "shape");
+    if (!icfi_is_ground(d->body) && !icf_body_is_valid(&scene->world, d->body)) {
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "no such body");
+    }
+    /* not finite, if one of them is not; those that may be the largest number are halved */
+    sum = m->stiffness / 4 + m->dissipation + m->relaxation + m->friction + m->friction_static +
+          m->torsion + m->rolling + d->surface_velocity.x + d->surface_velocity.y +
+          d->surface_velocity.z;
+    if (!(sum - sum == 0))
+        return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "material or surface_velocity");
+    if (m->stiffness < 0 || m->dissipation < 0 || m->relaxation < 0 || m->friction < 0 ||
+        m->torsion < 0 || m->rolling < 0) {
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "material");
+    }
+    return ICF_RESULT_OK;
+}
+
+static void icfi_collider_fill(icfi_collider* c, const icf_collider_def* d)
+{
+    c->shape = d->shape;
+    c->material = d->material;
+    c->surface_velocity = d->surface_velocity;
+    c->flags = d->sensor ? 3u : 1u;
+    c->category = d->category;
+    c->mask = d->mask;
+    c->group = d->group;
+    c->user[0] = (uint32_t)(d->user & 0xffffffffu);
+    c->user[1] = (uint32_t)(d->user >> 32);
+}
+
+ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
+                                       icf_collider* collider)
+{
+    icfi_stage s;
+    icfi_collider* c;
+    icf_result result;
+    int32_t slot;
+    uint32_t generation = 0;
+    if (!icfi_scene_is(scene) || !def || !collider) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_collider_check(scene, def);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_stage_open(scene, &s);
+    slot = s.header->collider_free;
+    if (slot < 0) {
+        result = icfi_scene_room(scene, s.header->collider_end + 1, 0, "colliders");
+        if (result != ICF_RESULT_OK) return result;
+        icfi_stage_open(scene, &s);
+        slot = s.header->collider_end++;
+    } else {
+        s.header->collider_free = s.collider[slot].next;
+        generation = s.collider[slot].generation;
+    }
+    c = s.collider + slot;
+    ICFI_GFILL(c, 0, sizeof *c);
+    icfi_collider_fill(c, def);
+    c->body = def->body;
+    c->next = -1;
+    c->generation = generation + 1;
+    collider->index = (uint32_t)slot;
+    collider->generation = c->generation;
+    return ICF_RESULT_OK;
+}
+
+/* Takes a collider and its pairs out. */
+static void icfi_collider_remove(icfi_stage* s, int32_t slot)
+{
+    icfi_collider* c = s->collider + slot;
+    int32_t i, n = 0;
+    c->flags = 0;
+    c->generation++;
+    c->next = s->header->collider_free;
+    s->header->collider_free = slot;
+    for (i = 0; i < s->header->pair_count; i++) {
+        if (s->pair[i].a != slot && s->pair[i].b != slot) s->pair[n++] = s->pair[i];
+    }
+    s->header->pair_count = n;
+    s->session->detected = 0;
+    if (s->seen[slot].proxy) (void)icf_broad_phase_remove(s->broad, slot);
+    ICFI_GFILL(s->seen + slot, 0, sizeof *s->seen);
+    s->seen[slot].kind = -1;
+}
+
+ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider)
+{
+    icfi_stage s;
+    if (!icfi_find_collider(scene, collider)) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_stage_open(scene, &s);
+    icfi_collider_remove(&s, (int32_t)collider.index);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_collider_get_def(const icf_scene* scene, icf_collider collider,
+                                        icf_collider_def* def)
+{
+    const icfi_collider* c = icfi_find_collider(scene, collider);
+    if (!c || !def) return ICF_RESULT_BAD_ARGUMENT;
+    *def = icf_default_collider_def();
+    def->shape = c->shape;
+    def->body = c->body;
+    def->material = c->material;
+    def->surface_velocity = c->surface_velocity;
+    def->category = c->category;
+    def->mask = c->mask;
+    def->group = c->group;
+    def->sensor = (c->flags & 2u) != 0;
+    def->user = (uint64_t)c->user[1] << 32 | c->user[0];
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
+                                        const icf_collider_def* def)
+{
+    icfi_collider* c = icfi_find_collider(scene, collider);
+    icf_result result;
+    if (!c || !def) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_collider_check(scene, def);
+    if (result != ICF_RESULT_OK) return result;
+    if (def->body.index != c->body.index || def->body.generation != c->body.generation) {
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "body");
+    }
+    icfi_collider_fill(c, def);
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_real density)
+{
+    icf_mass_properties sum, m;
+    icf_body_def def;
+    icfi_stage s;
+    icf_result result;
+    int32_t i;
+    if (!icfi_scene_is(scene) || !icf_body_is_valid(&scene->world, body))
+        return ICF_RESULT_BAD_ARGUMENT;
+    icfi_stage_open(scene, &s);
+    ICFI_GFILL(&sum, 0, sizeof sum);
+    for (i = 0; i < s.header->collider_end; i++) {
+        const icfi_collider* c = s.collider + i;
+        if (!(c->flags & 1u) || c->body.index != body.index ||
+            c->body.generation != body.generation)
+            continue;
+        if (c->flags & 2u) continue;
+        result = icf_shape_mass(&c->shape, density, &m);
+        if (result != ICF_RESULT_OK)
+            return icfi_scene_refuse(scene, result, "density, or a shape without end");
+        sum = icf_mass_properties_add(sum, m);
+    }
+    (void)icf_body_get_def(&scene->world, body, &def);
+    def.mass = sum.mass;
+    def.center = sum.center;
+    def.inertia = sum.inertia;
+    return icf_body_set_def(&scene->world, body, &def);
+}
+
+ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
+                                 icf_transform pose, icf_body* body)
+{
+    icf_body_def b = icf_default_body_def();
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider collider;
+    icf_mass_properties m;
+    icf_result result;
+    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
+    d.shape = shape;
+    result = icfi_collider_check(scene, &d);
+    if (result != ICF_RESULT_OK) return result;
+    if (!(density >= 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "density");
+    if (density > 0) {
+        result = icf_shape_mass(&shape, density, &m);
+        if (result != ICF_RESULT_OK)
+            return icfi_scene_refuse(scene, result, "a half-space has no mass");
+        b.mass = m.mass;
+        b.center = m.center;
+        b.inertia = m.inertia;
+    } else {
+        b.kind = ICF_BODY_STATIC;
+    }
+    b.pose = pose;
+    result = icf_body_create(&scene->world, &b, &d.body);
+    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
+    result = icf_collider_create(scene, &d, &collider);
+    if (result != ICF_RESULT_OK) {
+        (void)icf_body_destroy(&scene->world, d.body);
+        return result;
+    }
+    if (body) *body = d.body;
+    return ICF_RESULT_OK;
+}
+
+ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
+{
+    return icfi_scene_is(scene)
+               ? ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0)->collider_end
+               : 0;
+}
+
+static icf_collider icfi_collider_name(const icfi_stage* s, int32_t slot)
+{
+    icf_collider c;
+    c.index = (uint32_t)slot;
+    c.generation = s->collider[slot].generation;
+    return c;
+}
+
+ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
+{
+    icf_collider none;
+    icfi_stage s;
+    none.index = none.generation = 0;
+    if (slot < 0 || slot >= icf_scene_collider_count(scene)) return none;
+    icfi_stage_open(scene, &s);
+    return s.collider[slot].flags & 1u ? icfi_collider_name(&s, slot) : none;
+}
+
+/* ---- detection ---- */
+
+/* Half of the least extent of a shape, and how far it reaches from a point of its body */
+static void icfi_shape_extent(const icf_shape* s, icf_vec3 center, icf_real* size, icf_real* radius)
+{
+    icf_vec3 h = s->half;
+    icf_real reach = 0;
+    *size = s->radius;
+    if (s->kind == ICF_SHAPE_BOX) {
+        *size = h.x < h.y ? h.x : h.y;
+        if (h.z < *size) *size = h.z;
+        reach = icf_vec3_length(h);
+    } else if (s->kind == ICF_SHAPE_HALF_SPACE) {
+        *size = 0;
+    } else {
+        reach = s->radius + (s->kind == ICF_SHAPE_CAPSULE ? h.z : 0);
+    }
+    *radius = reach + icf_vec3_length(icf_vec3_sub(s->pose.p, center));
+}
+
+/* Where a collider is, how fast, and what holds its body */
+static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+{
+    const icf_world* w = &scene->world;
+    icf_vec3 center = icf_vec3_make(0, 0, 0);
+    int32_t proxy = seen->proxy;
+    ICFI_GFILL(seen, 0, sizeof *seen);
+    seen->proxy = proxy;
+    seen->kind = -1;
+    if (icfi_is_ground(c->body)) {
+        seen->body.pose = icf_transform_identity();
+        seen->kind = ICF_BODY_STATIC;
+    } else if (icf_body_get_state(w, c->body, &seen->body) == ICF_RESULT_OK) {
+        seen->kind = seen->body.kind;
+        center = icf_transform_apply_inverse(seen->body.pose, seen->body.center);
+        if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(w, c->body);
+    }
+    icfi_shape_extent(&c->shape, center, &seen->size, &seen->radius);
+    seen->speed = icf_vec3_length(seen->body.velocity) +
+                  seen->radius * icf_vec3_length(seen->body.angular_velocity);
+}
+
+/* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
+   is of one group, and the colliders of a body are of one. */
+static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
+{
+    const icfi_collider* c = s->collider + slot;
+    icfi_seen* seen = s->seen + slot;
+    int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
+    icf_real margin = s->header->margin * seen->size + dt * seen->speed;
+    icf_aabb box;
+    icf_result result = ICF_RESULT_OK;
+    if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
+    if (seen->proxy && seen->proxy != group) {
+        result = icf_broad_phase_remove(s->broad, slot);
+        seen->proxy = 0;
+    }
+    if (!group || result != ICF_RESULT_OK) return result;
+    icf_shape_bounds(&c->shape, &seen->body.pose, margin, &box);
+    if (seen->proxy) return icf_broad_phase_move(s->broad, slot, &box);
+    result = icf_broad_phase_add(s->broad, slot, &box, group);
+    if (result == ICF_RESULT_OK) seen->proxy = group;
+    return result;
+}
+
+/* All colliders into the broad phase, and its pairs */
+static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
+{
+    icfi_stage s;
+    icf_result result;
+    int32_t i, needed;
+    icfi_stage_open(scene, &s);
+    for (i = 0; i < s.header->collider_end; i++) {
+        if (s.collider[i].flags & 1u) icfi_see(scene, s.collider + i, s.seen + i);
+        result = icfi_place_proxy(&s, i, dt);
+        if (result != ICF_RESULT_OK)
+            return icfi_scene_refuse(scene, result, "bounds of a collider");
+    }
+    result = icf_broad_phase_update(s.broad);
+    if (result != ICF_RESULT_TOO_SMALL) return result;
+    needed = s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
+    result = icfi_scene_room(scene, 0, needed, "pairs");
+    /* the larger broad phase is empty: once more from the start */
+    return result == ICF_RESULT_OK ? icfi_scene_place(scene, dt) : result;
+}
+
+static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
+{
+    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    if (sa->kind != ICF_BODY_DYNAMIC && sb->kind != ICF_BODY_DYNAMIC) return 0;
+    if (sa->parent.generation && sa->parent.index == cb->body.index &&
+        sa->parent.generation == cb->body.generation)
+        return 0;
+    if (sb->parent.generation && sb->parent.index == ca->body.index &&
+        sb->parent.generation == ca->body.generation)
+        return 0;
+    if (ca->group && ca->group == cb->group) return ca->group > 0;
+    return (ca->category & cb->mask) && (cb->category & ca->mask);
+}
+
+/* The contact law of a pair of colliders */
+static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
+                              icf_contact* c)
+{
+    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    icf_material m = scene->combine ? scene->combine(scene->user, &ca->material, &cb->material)
+                                    : icf_material_combine(&ca->material, &cb->material);
+    icf_contact_set_material(c, &m);
+    c->surface_velocity =
+        icf_vec3_sub(icf_quat_rotate(s->seen[b].body.pose.q, cb->surface_velocity),
+                     icf_quat_rotate(s->seen[a].body.pose.q, ca->surface_velocity));
+}
+
+/* Points of a pair into touches of the world. Answers whether there are any. */
+static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now, icf_real dt)
+{
+    int32_t a = now->state.a, b = now->state.b, i;
+    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size;
+    icf_real closing = icf_vec3_length(icf_vec3_sub(sb->body.velocity, sa->body.velocity)) +
+                       sa->radius * icf_vec3_length(sa->body.angular_velocity) +
+                       sb->radius * icf_vec3_length(sb->body.angular_velocity);
+    icf_manifold m;
+    icf_touch touch;
+    if (!(size > 0)) size = sb->size;
+    (void)icf_manifold_make(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose,
+                            s->header->margin * size + dt * closing, s->header->points,
+                            now->state.axis, &m);
+    now->state.axis = m.axis;
+    if (!m.count) return ICF_RESULT_OK;
+    now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
+    if (now->sensor) {
+        now->state.touching = m.distance <= 0;
+        now->count = 1;
+        return ICF_RESULT_OK;
+    }
+    touch = icf_default_touch(&scene->world);
+    icfi_pair_contact(scene, s, a, b, &touch.contact);
+    touch.a = ca->body;
+    touch.b = cb->body;
+    touch.contact.normal = m.normal;
+    for (i = 0; i < m.count; i++) {
+        icf_result result;
+        touch.point = m.point[i].position;
+        touch.contact.distance = m.point[i].distance;
+        /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
+        touch.id =
+            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
+        result = icf_world_add_touch(&scene->world, &touch);
+        if (result != ICF_RESULT_OK) return result;
+        now->count++;
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_update(icf_scene* scene)
+{
+    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
+    return icfi_scene_place(scene, 0);
+}
+
+ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
+{
+    icfi_stage s;
+    const icf_pair* pair;
+    icf_result result;
+    int32_t i, known = 0, touches = 0;
+    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
+    scene->reason = NULL;
+    if (!(dt > 0) || !(dt - dt == 0))
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
+    result = icfi_scene_place(scene, dt);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_stage_open(scene, &s);
+    icf_world_clear_touches(&scene->world);
+    s.session->pairs = s.session->detected = 0;
+    pair = icf_broad_phase_pairs(s.broad);
+    for (i = 0; i < s.broad->pairs; i++) {
+        icfi_pair_now* now = s.now + s.session->pairs;
+        if (!icfi_may_meet(&s, pair[i].a, pair[i].b)) continue;
+        ICFI_GFILL(now, 0, sizeof *now);
+        now->state.a = pair[i].a;
+        now->state.b = pair[i].b;
+        now->first = touches;
+        /* both lists are in order */
+        while (known < s.header->pair_count &&
+               (s.pair[known].a < pair[i].a ||
+                (s.pair[known].a == pair[i].a && s.pair[known].b < pair[i].b))) {
+            known++;
+        }
+        if (known < s.header->pair_count && s.pair[known].a == pair[i].a &&
+            s.pair[known].b == pair[i].b) {
+            now->state.axis = s.pair[known].axis;
+            now->before = (int32_t)s.pair[known].touching;
+        }
+        result = icfi_meet_pair(scene, &s, now, dt);
+        if (result != ICF_RESULT_OK) {
+            icf_world_clear_touches(&scene->world);
+            return icfi_scene_refuse(scene, result, scene->world.reason);
+        }
+        if (!now->count) continue;
+        if (!now->sensor) touches += now->count;
+        s.session->pairs++;
+    }
+    s.session->detected = 1;
+    return ICF_RESULT_OK;
+}
+
+static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
+                                 int32_t sensor, icf_real impulse)
+{
+    icf_scene_event* e = s->event + s->session->events++;
+    e->kind = kind;
+    e->sensor = sensor;
+    e->a = icfi_collider_name(s, p->a);
+    e->b = icfi_collider_name(s, p->b);
+    e->body_a = s->collider[p->a].body;
+    e->body_b = s->collider[p->b].body;
+    e->impulse = impulse;
+}
+
+/* What the world's step did to each pair, events of that, and what is remembered of it */
+static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
+{
+    icfi_scene_session* session = s->session;
+    int32_t i, count, at = 0, known = 0;
+    const icf_event* event = icf_world_events(&scene->world, &count);
+    session->events = 0;
+    for (i = 0; i < session->pairs; i++) {
+        icfi_pair_now* now = s->now + i;
+        icf_real impulse = 0;
+        /* events are in the order of touches, those without a touch last */
+        while (!now->sensor && at < count && event[at].touch >= 0 &&
+               event[at].touch < now->first + now->count) {
+            if (event[at].touch >= now->first) impulse += event[at].impulse;
+            at++;
+        }
+        if (!now->sensor) now->state.touching = impulse > 0;
+        while (known < s->header->pair_count &&
+               (s->pair[known].a < now->state.a ||
+                (s->pair[known].a == now->state.a && s->pair[known].b < now->state.b))) {
+            if (s->pair[known].touching)
+                icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+            known++;
+        }
+        if (known < s->header->pair_count && s->pair[known].a == now->state.a &&
+            s->pair[known].b == now->state.b)
+            known++;
+        if (now->state.touching || now->before) {
+            icfi_scene_event_add(s,
+                                 !now->state.touching ? ICF_EVENT_ENDED
+                                 : now->before        ? ICF_EVENT_PERSISTS
+                                                      : ICF_EVENT_BEGUN,
+                                 &now->state, now->sensor, impulse);
+        }
+    }
+    for (; known < s->header->pair_count; known++) {
+        if (s->pair[known].touching)
+            icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+    }
+    for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
+    s->header->pair_count = session->pairs;
+    for (i = 0; i < s->header->collider_end; i++) {
+        const icfi_collider* c = s->collider + i;
+        if ((c->flags & 1u) && !icfi_is_ground(c->body) &&
+            !icf_body_is_valid(&scene->world, c->body))
+            icfi_collider_remove(s, i);
+    }
+}
+
+ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
+{
+    icfi_stage s;
+    icf_result result;
+    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_stage_open(scene, &s);
+    if (!s.session->detected)
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
+    result = icf_world_step(&scene->world, dt);
+    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED)
+        return icfi_scene_refuse(scene, result, scene->world.reason);
+    s.session->detected = 0;
+    icfi_scene_commit(scene, &s);
+    return result;
+}
+
+ICF_API icf_result icf_scene_step(icf_scene* scene, icf_real dt)
+{
+    icf_result result = icf_scene_detect(scene, dt);
+    if (result == ICF_RESULT_OK) result = icf_scene_solve(scene, dt);
+    return result;
+}
+
+ICF_API icf_result icf_scene_touch_colliders(const icf_scene* scene, int32_t touch, icf_collider* a,
+                                             icf_collider* b)
+{
+    icfi_stage s;
+    int32_t low = 0, high;
+    if (!icfi_scene_is(scene) || !a || !b || touch < 0) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_stage_open(scene, &s);
+    a->index = a->generation = b->index = b->generation = 0;
+    high = s.session->pairs;
+    while (low < high) { /* the first pair that ends after it */
+        int32_t middle = low + (high - low) / 2;
+        const icfi_pair_now* now = s.now + middle;
+        if (now->first + (now->sensor ? 0 : now->count) > touch) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    if (low >= s.session->pairs) return ICF_RESULT_OK;
+    *a = icfi_collider_name(&s, s.now[low].state.a);
+    *b = icfi_collider_name(&s, s.now[low].state.b);
+    return ICF_RESULT_OK;
+}
+
+ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t* count)
+{
+    icfi_stage s;
+    if (count) *count = 0;
+    if (!icfi_scene_is(scene) || !count) return NULL;
+    icfi_stage_open(scene, &s);
+    *count = s.session->events;
+    return s.event;
+}
+
+/* ---- queries ---- */
+
+ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
+                          icf_real t_most, uint32_t mask, icf_scene_hit* hit)
+{
+    icf_broad_phase_ray ray;
+    icf_ray_hit best;
+    icfi_stage s;
+    int32_t slot, found = -1;
+    if (!icfi_scene_is(scene) || !hit) return 0;
+    icfi_stage_open(scene, &s);
+    icf_broad_phase_ray_begin(&ray, s.broad, origin, direction, t_most);
+    while (icf_broad_phase_ray_next(&ray, s.broad, &slot)) {
+        const icfi_collider* c = s.collider + slot;
+        icf_ray_hit one;
+        if (!(c->flags & 1u) || (c->flags & 2u) || !(c->category & mask)) continue;
+        if (!icf_shape_ray(&c->shape, &s.seen[slot].body.pose, origin, direction, ray.t_most, &one))
+            continue;
+        /* of equally near ones the first, whatever the order of the walk */
+        if (found >= 0 && one.t == best.t && slot > found) continue;
+        found = slot;
+        best = one;
+        ray.t_most = one.t;
+    }
+    if (found < 0) return 0;
+    hit->collider = icfi_collider_name(&s, found);
+    hit->body = s.collider[found].body;
+    hit->t = best.t;
+    hit->normal = best.normal;
+    hit->point = icf_vec3_add_scaled(origin, best.t, direction);
+    return 1;
+}
+
+ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
+                                   icf_collider* colliders, int32_t most)
+{
+    icfi_stage s;
+    int32_t i, count, room;
+    if (!icfi_scene_is(scene) || !box || most < 0 || (most && !colliders)) return 0;
+    icfi_stage_open(scene, &s);
+    /* an icf_collider has room for two numbers: the proxies go into the second half of what is there,
+       and are turned into names from the front */
+    room = most;
+    count = icf_broad_phase_overlaps(s.broad, box, (int32_t*)(void*)colliders + room, room);
+    for (i = 0; i < count && i < room; i++) {
+        int32_t slot = ((int32_t*)(void*)colliders)[room + i];
+        colliders[i] = icfi_collider_name(&s, slot);
+    }
+    return count;
+}
+
+/* ---- saving ---- */
+
+/* FNV-1a over numbers, so that the order of bytes does not matter */
+static uint64_t icfi_scene_words(uint64_t hash, const void* data, size_t count, size_t size)
+{
+    const unsigned char* p = (const unsigned char*)data;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        uint64_t x = 0;
+        uint32_t half;
+        if (size == 8) {
+            ICFI_GCOPY(&x, p + 8 * i, 8);
+            hash = (hash ^ (x & 0xffffffffu)) * (uint64_t)0x100000001b3u;
+            x >>= 32;
+        } else {
+            ICFI_GCOPY(&half, p + 4 * i, 4);
+            x = half;
+        }
+        hash = (hash ^ x) * (uint64_t)0x100000001b3u;
+    }
+    return hash;
+}
+
+static uint64_t icfi_scene_hash_of(const icfi_scene_header* h, const unsigned char* collider,
+                                   const unsigned char* pair, uint64_t hash)
+{
+    const int32_t counts[4] = {h->collider_end, h->collider_free, h->pair_count, h->points};
+    int32_t i;
+    hash = icfi_scene_words(hash, &h->margin, 1, sizeof(icf_real));
+    hash = icfi_scene_words(hash, counts, 4, 4);
+    for (i = 0; i < h->collider_end; i++) {
+        const unsigned char* p = collider + (size_t)i * sizeof(icfi_collider);
+        size_t reals = offsetof(icfi_collider, generation);
+        hash = icfi_scene_words(hash, p, 2, 4); /* kind and data of the shape */
+        hash = icfi_scene_words(hash, p + 8, (reals - 8) / sizeof(icf_real), sizeof(icf_real));
+        hash = icfi_scene_words(hash, p + reals, (sizeof(icfi_collider) - reals) / 4, 4);
+    }
+    return icfi_scene_words(hash, pair, 4 * (size_t)h->pair_count, 4);
+}
+
+ICF_API uint64_t icf_scene_hash(const icf_scene* scene)
+{
+    icfi_stage s;
+    if (!icfi_scene_is(scene)) return 0;
+    icfi_stage_open(scene, &s);
+    return icfi_scene_hash_of(s.header, (const unsigned char*)s.collider,
+                              (const unsigned char*)s.pair, icf_world_hash(&scene->world));
+}
+
+/* Bytes of the scene's own part; 0 if that is more than size_t holds */
+static size_t icfi_scene_saved(const icfi_scene_header* h)
+{
+    return sizeof *h + (size_t)h->collider_end * sizeof(icfi_collider) +
+           (size_t)h->pair_count * sizeof(icfi_pair_state);
+}
+
+ICF_API size_t icf_scene_save_bytes(const icf_scene* scene)
+{
+    if (!icfi_scene_is(scene)) return 0;
+    return icfi_scene_saved(ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0)) +
+           icf_world_save_bytes(&scene->world);
+}
+
+ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity)
+{
+    unsigned char* to = (unsigned char*)bytes;
+    icfi_scene_header h;
+    icfi_stage s;
+    if (!icfi_scene_is(scene) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (capacity < icf_scene_save_bytes(scene)) return ICF_RESULT_TOO_SMALL;
+    icfi_stage_open(scene, &s);
+    h = *s.header;
+    h.checksum =
+        icfi_scene_hash_of(&h, (const unsigned char*)s.collider, (const unsigned char*)s.pair, 0);
+    ICFI_GCOPY(to, &h, sizeof h);
+    to += sizeof h;
+    ICFI_GCOPY(to, s.collider, (size_t)h.collider_end * sizeof *s.collider);
+    to += (size_t)h.collider_end * sizeof *s.collider;
+    ICFI_GCOPY(to, s.pair, (size_t)h.pair_count * sizeof *s.pair);
+    to += (size_t)h.pair_count * sizeof *s.pair;
+    return icf_world_save(&scene->world, to, capacity - (size_t)(to - (unsigned char*)bytes));
+}
+
+/* Whether bytes are a saved scene, but for the world in it */
+static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icfi_scene_header* h)
+{
+    const unsigned char *collider, *pair;
+    int32_t i, steps = 0, last_a = -1, last_b = -1;
+    if (count < sizeof *h) return 0;
+    ICFI_GCOPY(h, from, sizeof *h);
+    if (h->magic != ICFI_SCENE_MAGIC || h->version != ICF_VERSION || h->real != sizeof(icf_real) ||
+        h->record != sizeof(icfi_collider)) {
+        return 0;
+    }
+    if (h->colliders < 0 || h->colliders > 0x1ffffff || h->pairs < 0 || h->pairs > 0x1ffffff)
+        return 0;
+    if (h->collider_end < 0 || h->collider_end > h->colliders || h->pair_count < 0 ||
+        h->pair_count > h->pairs)
+        return 0;
+    if (h->points < 1 || h->points > ICF_MANIFOLD_POINTS || !(h->margin >= 0) || h->margin > 1)
+        return 0;
+    if (count < icfi_scene_saved(h)) return 0;
+    collider = from + sizeof *h;
+    pair = collider + (size_t)h->collider_end * sizeof(icfi_collider);
+    if (icfi_scene_hash_of(h, collider, pair, 0) != h->checksum) return 0;
+    for (i = 0; i < h->collider_end; i++) {
+        icfi_collider c;
+        ICFI_GCOPY(&c, collider + (size_t)i * sizeof c, sizeof c);
+        if (c.next < -1 || c.next >= h->collider_end || c.flags > 3u) return 0;
+        if ((c.flags & 1u) && icf_shape_check(&c.shape) != ICF_RESULT_OK) return 0;
+    }
+    for (i = h->collider_free; i != -1; steps++) {
+        icfi_collider c;
+        if (i < 0 || i >= h->collider_end || steps > h->collider_end) return 0;
+        ICFI_GCOPY(&c, collider + (size_t)i * sizeof c, sizeof c);
+        if (c.flags & 1u) return 0;
+        i = c.next;
+    }
+    for (i = 0; i < h->pair_count; i++) {
+        icfi_pair_state p;
+        ICFI_GCOPY(&p, pair + (size_t)i * sizeof p, sizeof p);
+        if (p.a < 0 || p.b <= p.a || p.b >= h->collider_end) return 0;
+        if (p.a < last_a || (p.a == last_a && p.b <= last_b)) return 0;
+        last_a = p.a;
+        last_b = p.b;
+    }
+    return 1;
+}
+
+ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count)
+{
+    const unsigned char* from = (const unsigned char*)bytes;
+    icfi_scene_header h, caps;
+    icfi_stage s;
+    icf_result result;
+    if (!icfi_scene_is(scene) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_scene_saved_is_good(from, count, &h))
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not a saved scene, or damaged");
+    result = icfi_scene_room(scene, h.collider_end, h.pair_count, "colliders or pairs");
+    if (result != ICF_RESULT_OK) return result;
+    result =
+        icf_world_load(&scene->world, from + icfi_scene_saved(&h), count - icfi_scene_saved(&h));
+    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
+    icfi_stage_open(scene, &s);
+    caps = *s.header;
+    *s.header = h;
+    s.header->colliders = caps.colliders;
+    s.header->pairs = caps.pairs;
+    s.header->checksum = 0;
+    from += sizeof h;
+    ICFI_GCOPY(s.collider, from, (size_t)h.collider_end * sizeof *s.collider);
+    from += (size_t)h.collider_end * sizeof *s.collider;
+    ICFI_GCOPY(s.pair, from, (size_t)h.pair_count * sizeof *s.pair);
+    icfi_stage_begin(&s);
+    return ICF_RESULT_OK;
+}
+
+/* ---- something to see ---- */
+
+typedef struct icfi_drawing {
+    icf_line* line;
+    int32_t count, most;
+    uint32_t color;
+    icf_transform pose;
+} icfi_drawing;
+
+static ICFI_GNOINLINE void icfi_draw(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
+{
+    if (d->count < d->most) {
+        d->line[d->count].a = a;
+        d->line[d->count].b = b;
+        d->line[d->count].color = d->color;
+    }
+    d->count++;
+}
+
+/* The same in the frame of the shape */
+static ICFI_GNOINLINE void icfi_draw_local(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
+{
+    icfi_draw(d, icf_transform_apply(d->pose, a), icf_transform_apply(d->pose, b));
+}
+
+/* An arc of radius r about c, from x towards y: `count` of 24 parts of a circle */
+static void icfi_draw_arc(icfi_drawing* d, icf_vec3 c, icf_vec3 x, icf_vec3 y, icf_real r,
+                          int32_t count)
+{
+    const icf_real cosine = ICF_R(0.96592582628906829),
+                   sine = ICF_R(0.25881904510252076); /* of 15 degrees */
+    icf_real u = 1, v = 0;
+    icf_vec3 from = icf_vec3_add_scaled(c, r, x);
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        icf_real next = u * cosine - v * sine;
+        icf_vec3 to;
+        v = u * sine + v * cosine;
+        u = next;
+        to = icf_vec3_add_scaled(icf_vec3_add_scaled(c, r * u, x), r * v, y);
+        icfi_draw_local(d, from, to);
+        from = to;
+    }
+}
+
+static ICFI_GNOINLINE void icfi_draw_round(icfi_drawing* d, const icf_shape* s)
+{
+    icf_vec3 x = icf_vec3_make(1, 0, 0), y = icf_vec3_make(0, 1, 0), z = icf_vec3_make(0, 0, 1);
+    icf_real h = s->kind == ICF_SHAPE_CAPSULE ? s->half.z : 0, r = s->radius;
+    icf_vec3 top = icf_vec3_make(0, 0, h), bottom = icf_vec3_make(0, 0, -h);
+    int32_t i;
+    icfi_draw_arc(d, top, x, y, r, 24);
+    icfi_draw_arc(d, top, x, z, r, 12);
+    icfi_draw_arc(d, top, y, z, r, 12);
+    icfi_draw_arc(d, bottom, x, icf_vec3_neg(z), r, 12);
+    icfi_draw_arc(d, bottom, y, icf_vec3_neg(z), r, 12);
+    if (!(h > 0)) return;
+    icfi_draw_arc(d, bottom, x, y, r, 24);
+    for (i = 0; i < 4; i++) {
+        icf_vec3 side = icf_vec3_scale(i & 1 ? -r : r, i & 2 ? y : x);
+        icfi_draw_local(d, icf_vec3_add(top, side), icf_vec3_add(bottom, side));
+    }
+}
+
+static ICFI_GNOINLINE void icfi_draw_flat(icfi_drawing* d, const icf_shape* s)
+{
+    int32_t i, k;
+    if (s->kind == ICF_SHAPE_HALF_SPACE) { /* 10 m each way */
+        for (i = -10; i <= 10; i++) {
+            icf_real x = (icf_real)i;
+            icfi_draw_local(d, icf_vec3_make(x, -10, 0), icf_vec3_make(x, 10, 0));
+            icfi_draw_local(d, icf_vec3_make(-10, x, 0), icf_vec3_make(10, x, 0));
+        }
+        return;
+    }
+    for (i = 0; i < 8; i++) {
+        for (k = 1; k < 8; k *= 2) { /* corners that differ in one coordinate */
+            icf_vec3 h = s->half;
+            icf_vec3 a = icf_vec3_make(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z);
+            icf_vec3 b = a;
+            if (i & k) continue;
+            if (k == 1) b.x = h.x;
+            if (k == 2) b.y = h.y;
+            if (k == 4) b.z = h.z;
+            icfi_draw_local(d, a, b);
+        }
+    }
+}
+
+/* Normals and forces of the touches of the last step. weight: the force that is drawn 1 m long, N */
+static void icfi_draw_touches(const icf_scene* scene, icfi_drawing* d, uint32_t what,
+                              icf_real weight)
+{
+    int32_t i, count = icf_world_touch_count(&scene->world);
+    for (i = 0; i < count; i++) {
+        icf_touch_result r;
+        if (icf_world_get_touch(&scene->world, i, &r) != ICF_RESULT_OK) continue;
+        d->color = r.contact.mode == ICF_MODE_OPEN    ? 0x909090u
+                   : r.contact.mode == ICF_MODE_STICK ? 0x30b060u
+                                                      : 0xff8c00u;
+        if (what & ICF_DRAW_TOUCHES) {
+            icfi_draw(d, r.point, icf_vec3_add_scaled(r.point, ICF_R(0.1), r.normal));
+        }
+        if ((what & ICF_DRAW_FORCES) && r.contact.mode != ICF_MODE_OPEN) {
+            icfi_draw(d, r.point, icf_vec3_add_scaled(r.point, 1 / weight, r.contact.force));
+        }
+    }
+}
+
+ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf_real scale,
+                                      icf_line* lines, int32_t most)
+{
+    icfi_drawing d;
+    icf_world_def def;
+    icfi_stage s;
+    icf_real weight;
+    int32_t i;
+    if (!icfi_scene_is(scene) || most < 0 || (most && !lines)) return 0;
+    icfi_stage_open(scene, &s);
+    (void)icf_world_get_def(&scene->world, &def);
+    weight = scale * icf_vec3_length(def.gravity);
+    if (!(weight > 0)) weight = 1;
+    d.line = lines;
+    d.count = 0;
+    d.most = most;
+    for (i = 0; i < s.header->collider_end && (what & ICF_DRAW_SHAPES); i++) {
+        const icfi_collider* c = s.collider + i;
+        icf_body_state state;
+        if (!(c->flags & 1u)) continue;
+        state.pose = icf_transform_identity();
+        state.kind = ICF_BODY_STATIC;
+        if (!icfi_is_ground(c->body) &&
+            icf_body_get_state(&scene->world, c->body, &state) != ICF_RESULT_OK)
+            continue;
+        d.pose = icf_transform_mul(state.pose, c->shape.pose);
+        d.color = c->flags & 2u                    ? 0xb060d0u
+                  : state.kind != ICF_BODY_DYNAMIC ? 0x707880u
+                                                   : 0x4080d0u;
+        if (c->shape.kind == ICF_SHAPE_BOX || c->shape.kind == ICF_SHAPE_HALF_SPACE) {
+            icfi_draw_flat(&d, &c->shape);
+        } else {
+            icfi_draw_round(&d, &c->shape);
+        }
+    }
+    if (what & (ICF_DRAW_TOUCHES | ICF_DRAW_FORCES)) icfi_draw_touches(scene, &d, what, weight);
+    d.color = 0xd04050u;
+    for (i = 0; i < icf_world_body_count(&scene->world) && (what & ICF_DRAW_JOINTS); i++) {
+        icf_body b = icf_world_body_at(&scene->world, i);
+        icf_body_state state, parent;
+        if (!b.generation || icf_body_get_state(&scene->world, icf_body_parent(&scene->world, b),
+                                                &parent) != ICF_RESULT_OK)
+            continue;
+        (void)icf_body_get_state(&scene->world, b, &state);
+        icfi_draw(&d, state.center, parent.center);
+    }
+    return d.count;
+}
 
 // ------------------------------------------------------------------------------------------------
 // Layer 14: patches
