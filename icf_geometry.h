@@ -4701,8 +4701,8 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     int32_t i, known = 0, touches = 0;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
-    if (!(dt > 0) || !(dt - dt == 0))
-        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
+    if (!(dt - dt == 0)) return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "dt");
+    if (!(dt > 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
     result = icfi_scene_place(scene, dt);
     if (result != ICF_RESULT_OK) return result;
     icfi_stage_open(scene, &s);
