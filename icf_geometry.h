@@ -4157,6 +4157,13 @@ static icf_result icfi_scene_full(icf_scene* s, const char* what, size_t needed)
     return icfi_scene_refuse(s, ICF_RESULT_TOO_SMALL, what);
 }
 
+/* What the world refused, with its reason */
+static icf_result icfi_scene_of_world(icf_scene* s, icf_result result)
+{
+    s->needed = s->world.needed;
+    return icfi_scene_refuse(s, result, s->world.reason);
+}
+
 /* The size of the scene's own block, without the world's */
 static size_t icfi_scene_own_bytes(const icf_scene_def* def)
 {
@@ -4467,7 +4474,8 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
     def.mass = sum.mass;
     def.center = sum.center;
     def.inertia = sum.inertia;
-    return icf_body_set_def(&scene->world, body, &def);
+    result = icf_body_set_def(&scene->world, body, &def);
+    return result == ICF_RESULT_OK ? result : icfi_scene_of_world(scene, result);
 }
 
 ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
@@ -4495,7 +4503,7 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
     }
     b.pose = pose;
     result = icf_body_create(&scene->world, &b, &d.body);
-    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
+    if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     result = icf_collider_create(scene, &d, &collider);
     if (result != ICF_RESULT_OK) {
         (void)icf_body_destroy(&scene->world, d.body);
@@ -4730,7 +4738,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         result = icfi_meet_pair(scene, &s, now, dt);
         if (result != ICF_RESULT_OK) {
             icf_world_clear_touches(&scene->world);
-            return icfi_scene_refuse(scene, result, scene->world.reason);
+            return icfi_scene_of_world(scene, result);
         }
         if (!now->count) continue;
         if (!now->sensor) touches += now->count;
@@ -4812,7 +4820,7 @@ ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
     result = icf_world_step(&scene->world, dt);
     if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED)
-        return icfi_scene_refuse(scene, result, scene->world.reason);
+        return icfi_scene_of_world(scene, result);
     s.session->detected = 0;
     icfi_scene_commit(scene, &s);
     return result;
@@ -5052,7 +5060,7 @@ ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t co
     if (result != ICF_RESULT_OK) return result;
     result =
         icf_world_load(&scene->world, from + icfi_scene_saved(&h), count - icfi_scene_saved(&h));
-    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
+    if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     icfi_stage_open(scene, &s);
     caps = *s.header;
     *s.header = h;
