@@ -4502,15 +4502,16 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
         b.kind = ICF_BODY_STATIC;
     }
     b.pose = pose;
+    /* first of all, so that a refusal leaves no trace in the world */
+    if (ICFI_PLACE_AT(icfi_scene_header, scene->memory, 0)->collider_free < 0) {
+        result = icfi_scene_room(scene, icf_scene_collider_count(scene) + 1, 0, "colliders");
+        if (result != ICF_RESULT_OK) return result;
+    }
     result = icf_body_create(&scene->world, &b, &d.body);
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     result = icf_collider_create(scene, &d, &collider);
-    if (result != ICF_RESULT_OK) {
-        (void)icf_body_destroy(&scene->world, d.body);
-        return result;
-    }
-    if (body) *body = d.body;
-    return ICF_RESULT_OK;
+    if (result == ICF_RESULT_OK && body) *body = d.body;
+    return result;
 }
 
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
