@@ -4762,6 +4762,13 @@ static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_st
     e->impulse = impulse;
 }
 
+/* Of a pair that has no points any more */
+static void icfi_scene_event_ended(icfi_stage* s, const icfi_pair_state* p)
+{
+    int32_t sensor = ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0;
+    icfi_scene_event_add(s, ICF_EVENT_ENDED, p, sensor, 0);
+}
+
 /* What the world's step did to each pair, events of that, and what is remembered of it */
 static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
 {
@@ -4782,8 +4789,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         while (known < s->header->pair_count &&
                (s->pair[known].a < now->state.a ||
                 (s->pair[known].a == now->state.a && s->pair[known].b < now->state.b))) {
-            if (s->pair[known].touching)
-                icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+            if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
             known++;
         }
         if (known < s->header->pair_count && s->pair[known].a == now->state.a &&
@@ -4798,8 +4804,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         }
     }
     for (; known < s->header->pair_count; known++) {
-        if (s->pair[known].touching)
-            icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+        if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
     }
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
     s->header->pair_count = session->pairs;
