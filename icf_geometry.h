@@ -4470,6 +4470,8 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
             return icfi_scene_refuse(scene, result, "density, or a shape without end");
         sum = icf_mass_properties_add(sum, m);
     }
+    if (!(sum.mass > 0)) /* with such a body no step would go through */
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "density 0, or no colliders");
     (void)icf_body_get_def(&scene->world, body, &def);
     def.mass = sum.mass;
     def.center = sum.center;
