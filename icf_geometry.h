@@ -3999,6 +3999,7 @@ typedef struct icfi_scene_session {
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
     int32_t listed; /* 1: the broad phase has all colliders */
+    icf_real fall;  /* the speed that gravity adds in the step */
 } icfi_scene_session;
 
 /* Where a collider is in this step */
@@ -4590,7 +4591,7 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     const icfi_collider* c = s->collider + slot;
     icfi_seen* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
-    icf_real margin = s->header->margin * seen->size + dt * seen->speed;
+    icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
     icf_aabb box;
     icf_result result = ICF_RESULT_OK;
     if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
@@ -4611,8 +4612,11 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
     icf_result result;
+    icf_world_def def;
     int32_t i, needed;
     icfi_stage_open(scene, &s);
+    (void)icf_world_get_def(&scene->world, &def);
+    s.session->fall = dt * icf_vec3_length(def.gravity);
     for (i = 0; i < s.header->collider_end; i++) {
         if (s.collider[i].flags & 1u) icfi_see(scene, s.collider + i, s.seen + i);
         result = icfi_place_proxy(&s, i, dt);
@@ -4664,7 +4668,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size;
     icf_real closing = icf_vec3_length(icf_vec3_sub(sb->body.velocity, sa->body.velocity)) +
                        sa->radius * icf_vec3_length(sa->body.angular_velocity) +
-                       sb->radius * icf_vec3_length(sb->body.angular_velocity);
+                       sb->radius * icf_vec3_length(sb->body.angular_velocity) + s->session->fall;
     icf_manifold m;
     icf_touch touch;
     if (!(size > 0)) size = sb->size;
