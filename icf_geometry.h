@@ -4076,7 +4076,7 @@ static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
 {
     icf_broad_phase_def d = icf_default_broad_phase_def();
     d.proxies_most = h->colliders > 0 ? h->colliders : 1;
-    d.pairs_most = h->pairs > 0 ? h->pairs : 1;
+    d.pairs_most = h->pairs; /* not more: there is no room for them elsewhere */
     return d;
 }
 
