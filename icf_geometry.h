@@ -4239,6 +4239,12 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     ICFI_GCOPY(to.collider, from.collider, (size_t)h.collider_end * sizeof *to.collider);
     ICFI_GCOPY(to.pair, from.pair, (size_t)h.pair_count * sizeof *to.pair);
     icfi_stage_begin(&to);
+    /* and the cache, so that nobody notices */
+    *to.session = *from.session;
+    ICFI_GCOPY(to.seen, from.seen, (size_t)from.header->colliders * sizeof *to.seen);
+    ICFI_GCOPY(to.now, from.now, (size_t)to.session->pairs * sizeof *to.now);
+    ICFI_GCOPY(to.event, from.event, (size_t)to.session->events * sizeof *to.event);
+    (void)icf_broad_phase_copy(from.broad, to.broad);
     ICF_FREE(from.header);
     return ICF_RESULT_OK;
 }
@@ -4627,7 +4633,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     if (result != ICF_RESULT_TOO_SMALL) return result;
     needed = s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
     result = icfi_scene_room(scene, 0, needed, "pairs");
-    /* the larger broad phase is empty: once more from the start */
+    /* in the larger broad phase: once more from the start */
     return result == ICF_RESULT_OK ? icfi_scene_place(scene, dt) : result;
 }
 
