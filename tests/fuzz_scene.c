@@ -82,7 +82,7 @@ static icf_real between(bytes* b, double low, double high)
 /* now and then one that is no number, or too large */
 static icf_real number(bytes* b, double low, double high)
 {
-    static const double odd[6] = {0, -1, NAN, INFINITY, 1e30, 1e-30};
+    static const double odd[6] = {0, -1, (double)NAN, (double)INFINITY, 1e30, 1e-30};
     return one_in(b, 64) ? R(odd[below(b, 6)]) : between(b, low, high);
 }
 
@@ -327,7 +327,7 @@ static icf_result halves(icf_scene* s, icf_real dt, uint32_t how)
         if ((uint32_t)i % 3 == how % 3) t[i].contact.friction = 0;
         if (how % 5 == 1) t[i].contact.distance = 100;
         if (how % 7 == 2) t[i].id = 0;
-        if (how % 31 == 5 && i == 2) t[i].point.x = R(NAN);
+        if (how % 31 == 5 && i == 2) t[i].point.x = R((double)NAN);
     }
     if (how % 11 == 3) icf_world_clear_touches(&s->world);
     if (how % 13 == 4 && n) {

@@ -604,18 +604,20 @@ static void all_or_nothing(void)
 
     IS(icf_scene_step(&s, 0), BAD_ARGUMENT);
     IS(icf_scene_step(&s, R(-0.1)), BAD_ARGUMENT);
-    TEST_CHECK(icf_scene_step(&s, R(NAN)) == icf_world_step(&s.world, R(NAN)));
-    TEST_CHECK(icf_scene_step(&s, R(INFINITY)) != ICF_RESULT_OK);
-    IS(icf_body_apply_force(&s.world, body[0], vec(0, NAN, 0), vec(0, 0, 0)), NOT_FINITE);
-    IS(icf_scene_add(&s, icf_box(1, R(NAN), 1), 1000, at(0, 0, 0), NULL), NOT_FINITE);
+    TEST_CHECK(icf_scene_step(&s, R((double)NAN)) == icf_world_step(&s.world, R((double)NAN)));
+    TEST_CHECK(icf_scene_step(&s, R((double)INFINITY)) != ICF_RESULT_OK);
+    IS(icf_body_apply_force(&s.world, body[0], vec(0, (double)NAN, 0), vec(0, 0, 0)), NOT_FINITE);
+    IS(icf_scene_add(&s, icf_box(1, R((double)NAN), 1), 1000, at(0, 0, 0), NULL), NOT_FINITE);
     IS(icf_scene_add(&s, icf_box(1, 0, 1), 1000, at(0, 0, 0), NULL), BAD_ARGUMENT);
     IS(icf_scene_add(&s, icf_half_space(), 1000, at(0, 0, 0), NULL), BAD_ARGUMENT);
     IS(icf_scene_add(&s, icf_sphere(1), -1, at(0, 0, 0), NULL), BAD_ARGUMENT);
-    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R(NAN), at(0, 0, 0), NULL) != ICF_RESULT_OK);
-    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R(INFINITY), at(0, 0, 0), NULL) != ICF_RESULT_OK);
-    IS(icf_scene_add(&s, icf_sphere(1), 1, at(NAN, 0, 0), NULL), NOT_FINITE);
+    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R((double)NAN), at(0, 0, 0), NULL) !=
+               ICF_RESULT_OK);
+    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R((double)INFINITY), at(0, 0, 0), NULL) !=
+               ICF_RESULT_OK);
+    IS(icf_scene_add(&s, icf_sphere(1), 1, at((double)NAN, 0, 0), NULL), NOT_FINITE);
     d.body = body[0];
-    d.material.friction = R(NAN);
+    d.material.friction = R((double)NAN);
     IS(icf_collider_create(&s, &d, &c), NOT_FINITE);
     d.material.friction = -1;
     IS(icf_collider_create(&s, &d, &c), BAD_ARGUMENT);
@@ -911,7 +913,7 @@ static void nothing(void)
     bad.points = 9;
     IS(icf_scene_create(&s, &bad), BAD_ARGUMENT);
     bad = def;
-    bad.margin = R(NAN);
+    bad.margin = R((double)NAN);
     IS(icf_scene_create(&s, &bad), BAD_ARGUMENT);
     TEST_CHECK(icf_scene_bytes(&bad) == 0);
     memset(&bad, 0, sizeof bad);
@@ -1171,7 +1173,7 @@ static void densities(void)
     TEST_CHECK(fabs((double)def.center.x - 0.75) < 1e-6);
     TEST_CHECK(fabs((double)def.center.z - 0.75) < 1e-6);
     TEST_CHECK(fabs((double)state(&s, b).pose.p.x - 4) < 1e-6);
-    TEST_CHECK(icf_scene_set_density(&s, b, R(NAN)) != ICF_RESULT_OK);
+    TEST_CHECK(icf_scene_set_density(&s, b, R((double)NAN)) != ICF_RESULT_OK);
     IS(icf_scene_set_density(&s, b, -1), BAD_ARGUMENT);
     // a body without mass would stop the whole world
     IS(icf_scene_set_density(&s, b, 0), BAD_ARGUMENT);
