@@ -579,6 +579,35 @@ static void growth(void)
     free(memory);
 }
 
+/* between steps nobody notices that a scene grows: its events, touches and rays are what they were. With
+   room for nothing at all the first pair has its place, too */
+static void growth_is_silent(void)
+{
+    icf_scene s = {0};
+    icf_scene_def none = icf_default_scene_def();
+    icf_body ball;
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider a, b, c;
+    icf_scene_hit hit;
+    int i;
+    none.colliders = none.pairs = none.world.bodies = none.world.contacts = 0;
+    OK(icf_scene_create(&s, &none));
+    floor_of(&s);
+    ball = add(&s, icf_sphere(1), 100, at(0, 0, 0.999));
+    step(&s, 2);
+    for (i = 0; i < 100; i++) {
+        int32_t n;
+        const icf_scene_event* e = icf_scene_events(&s, &n);
+        TEST_CHECK(n == 1 && e[0].kind == ICF_EVENT_PERSISTS && e[0].body_b.index == ball.index);
+        OK(icf_scene_touch_colliders(&s, 0, &a, &b));
+        TEST_CHECK(b.generation && b.index == collider_of(&s, ball).index);
+        TEST_CHECK(icf_scene_ray(&s, vec(0, 0, 5), vec(0, 0, -1), 10, 1, &hit) && hit.t < R(3.1));
+        d.shape = icf_shape_at(icf_sphere(R(0.1)), at(5 + i, 0, 0));
+        OK(icf_collider_create(&s, &d, &c));
+    }
+    icf_scene_destroy(&s);
+}
+
 /* what is refused changes nothing, and goes on when its reason is gone */
 static void all_or_nothing(void)
 {
@@ -1632,6 +1661,7 @@ TEST_LIST = {
     {"save_and_load",     save_and_load    },
     {"events_after_load", events_after_load},
     {"damaged",           damaged          },
+    {"growth_is_silent",  growth_is_silent },
     {"growth",            growth           },
     {"all_or_nothing",    all_or_nothing   },
     {"filters",           filters          },
