@@ -4000,6 +4000,7 @@ typedef struct icfi_scene_session {
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
     int32_t listed; /* 1: the broad phase has all colliders */
+    icf_real fall;  /* the speed that gravity adds in the step */
 } icfi_scene_session;
 
 /* Where a collider is in this step */
@@ -4076,7 +4077,7 @@ static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
 {
     icf_broad_phase_def d = icf_default_broad_phase_def();
     d.proxies_most = h->colliders > 0 ? h->colliders : 1;
-    d.pairs_most = h->pairs > 0 ? h->pairs : 1;
+    d.pairs_most = h->pairs; /* not more: there is no room for them elsewhere */
     return d;
 }
 
@@ -4158,6 +4159,13 @@ static icf_result icfi_scene_full(icf_scene* s, const char* what, size_t needed)
     return icfi_scene_refuse(s, ICF_RESULT_TOO_SMALL, what);
 }
 
+/* What the world refused, with its reason */
+static icf_result icfi_scene_of_world(icf_scene* s, icf_result result)
+{
+    s->needed = s->world.needed;
+    return icfi_scene_refuse(s, result, s->world.reason);
+}
+
 /* The size of the scene's own block, without the world's */
 static size_t icfi_scene_own_bytes(const icf_scene_def* def)
 {
@@ -4232,6 +4240,12 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     ICFI_GCOPY(to.collider, from.collider, (size_t)h.collider_end * sizeof *to.collider);
     ICFI_GCOPY(to.pair, from.pair, (size_t)h.pair_count * sizeof *to.pair);
     icfi_stage_begin(&to);
+    /* and the cache, so that nobody notices */
+    *to.session = *from.session;
+    ICFI_GCOPY(to.seen, from.seen, (size_t)from.header->colliders * sizeof *to.seen);
+    ICFI_GCOPY(to.now, from.now, (size_t)to.session->pairs * sizeof *to.now);
+    ICFI_GCOPY(to.event, from.event, (size_t)to.session->events * sizeof *to.event);
+    (void)icf_broad_phase_copy(from.broad, to.broad);
     ICF_FREE(from.header);
     return ICF_RESULT_OK;
 }
@@ -4464,11 +4478,14 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
             return icfi_scene_refuse(scene, result, "density, or a shape without end");
         sum = icf_mass_properties_add(sum, m);
     }
+    if (!(sum.mass > 0)) /* with such a body no step would go through */
+        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "density 0, or no colliders");
     (void)icf_body_get_def(&scene->world, body, &def);
     def.mass = sum.mass;
     def.center = sum.center;
     def.inertia = sum.inertia;
-    return icf_body_set_def(&scene->world, body, &def);
+    result = icf_body_set_def(&scene->world, body, &def);
+    return result == ICF_RESULT_OK ? result : icfi_scene_of_world(scene, result);
 }
 
 ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
@@ -4495,15 +4512,16 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
         b.kind = ICF_BODY_STATIC;
     }
     b.pose = pose;
-    result = icf_body_create(&scene->world, &b, &d.body);
-    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
-    result = icf_collider_create(scene, &d, &collider);
-    if (result != ICF_RESULT_OK) {
-        (void)icf_body_destroy(&scene->world, d.body);
-        return result;
+    /* first of all, so that a refusal leaves no trace in the world */
+    if (ICFI_PLACE_AT(icfi_scene_header, scene->memory, 0)->collider_free < 0) {
+        result = icfi_scene_room(scene, icf_scene_collider_count(scene) + 1, 0, "colliders");
+        if (result != ICF_RESULT_OK) return result;
     }
-    if (body) *body = d.body;
-    return ICF_RESULT_OK;
+    result = icf_body_create(&scene->world, &b, &d.body);
+    if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
+    result = icf_collider_create(scene, &d, &collider);
+    if (result == ICF_RESULT_OK && body) *body = d.body;
+    return result;
 }
 
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
@@ -4580,7 +4598,7 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     const icfi_collider* c = s->collider + slot;
     icfi_seen* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
-    icf_real margin = s->header->margin * seen->size + dt * seen->speed;
+    icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
     icf_aabb box;
     icf_result result = ICF_RESULT_OK;
     if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
@@ -4601,8 +4619,11 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
     icf_result result;
+    icf_world_def def;
     int32_t i, needed;
     icfi_stage_open(scene, &s);
+    (void)icf_world_get_def(&scene->world, &def);
+    s.session->fall = dt * icf_vec3_length(def.gravity);
     for (i = 0; i < s.header->collider_end; i++) {
         if (s.collider[i].flags & 1u) icfi_see(scene, s.collider + i, s.seen + i);
         result = icfi_place_proxy(&s, i, dt);
@@ -4613,7 +4634,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     if (result != ICF_RESULT_TOO_SMALL) return result;
     needed = s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
     result = icfi_scene_room(scene, 0, needed, "pairs");
-    /* the larger broad phase is empty: once more from the start */
+    /* in the larger broad phase: once more from the start */
     return result == ICF_RESULT_OK ? icfi_scene_place(scene, dt) : result;
 }
 
@@ -4654,7 +4675,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size;
     icf_real closing = icf_vec3_length(icf_vec3_sub(sb->body.velocity, sa->body.velocity)) +
                        sa->radius * icf_vec3_length(sa->body.angular_velocity) +
-                       sb->radius * icf_vec3_length(sb->body.angular_velocity);
+                       sb->radius * icf_vec3_length(sb->body.angular_velocity) + s->session->fall;
     icf_manifold m;
     icf_touch touch;
     if (!(size > 0)) size = sb->size;
@@ -4702,8 +4723,8 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     int32_t i, known = 0, touches = 0;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
-    if (!(dt > 0) || !(dt - dt == 0))
-        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
+    if (!(dt - dt == 0)) return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "dt");
+    if (!(dt > 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
     result = icfi_scene_place(scene, dt);
     if (result != ICF_RESULT_OK) return result;
     icfi_stage_open(scene, &s);
@@ -4731,7 +4752,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         result = icfi_meet_pair(scene, &s, now, dt);
         if (result != ICF_RESULT_OK) {
             icf_world_clear_touches(&scene->world);
-            return icfi_scene_refuse(scene, result, scene->world.reason);
+            return icfi_scene_of_world(scene, result);
         }
         if (!now->count) continue;
         if (!now->sensor) touches += now->count;
@@ -4754,6 +4775,13 @@ static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_st
     e->impulse = impulse;
 }
 
+/* Of a pair that has no points any more */
+static void icfi_scene_event_ended(icfi_stage* s, const icfi_pair_state* p)
+{
+    int32_t sensor = ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0;
+    icfi_scene_event_add(s, ICF_EVENT_ENDED, p, sensor, 0);
+}
+
 /* What the world's step did to each pair, events of that, and what is remembered of it */
 static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
 {
@@ -4774,8 +4802,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         while (known < s->header->pair_count &&
                (s->pair[known].a < now->state.a ||
                 (s->pair[known].a == now->state.a && s->pair[known].b < now->state.b))) {
-            if (s->pair[known].touching)
-                icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+            if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
             known++;
         }
         if (known < s->header->pair_count && s->pair[known].a == now->state.a &&
@@ -4790,8 +4817,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         }
     }
     for (; known < s->header->pair_count; known++) {
-        if (s->pair[known].touching)
-            icfi_scene_event_add(s, ICF_EVENT_ENDED, s->pair + known, 0, 0);
+        if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
     }
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
     s->header->pair_count = session->pairs;
@@ -4813,7 +4839,7 @@ ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
     result = icf_world_step(&scene->world, dt);
     if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED)
-        return icfi_scene_refuse(scene, result, scene->world.reason);
+        return icfi_scene_of_world(scene, result);
     s.session->detected = 0;
     icfi_scene_commit(scene, &s);
     return result;
@@ -5053,7 +5079,7 @@ ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t co
     if (result != ICF_RESULT_OK) return result;
     result =
         icf_world_load(&scene->world, from + icfi_scene_saved(&h), count - icfi_scene_saved(&h));
-    if (result != ICF_RESULT_OK) return icfi_scene_refuse(scene, result, scene->world.reason);
+    if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     icfi_stage_open(scene, &s);
     caps = *s.header;
     *s.header = h;

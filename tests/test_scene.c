@@ -1,0 +1,1687 @@
+/* Layer 13: the scene, as a user sees it.
+
+   The environment variable ICF_TEST_MORE (a number) makes what takes long longer: a whole simulated minute
+   for every stack, a thousand bodies that fall. */
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ICF_ASSERT(x) assert(x)
+#define ICF_IMPLEMENTATION
+#include "../icf_geometry.h"
+
+#include "acutest.h"
+#include "util.h"
+
+#define R(x) ((icf_real)(x))
+#define OK(call) TEST_CHECK_((call) == ICF_RESULT_OK, "%s", #call)
+#define IS(call, what) TEST_CHECK_((call) == ICF_RESULT_##what, "%s is not " #what, #call)
+
+#ifdef ICF_FLOAT
+#define TOLERANCE 1e-6
+#define REST_SPEED 1e-5
+#define HUGE_FORCE 1e38
+#else
+#define TOLERANCE 1e-10
+#define REST_SPEED 1e-9
+#define HUGE_FORCE 1e308
+#endif
+
+static int more(int count, int all)
+{
+    return getenv("ICF_TEST_MORE") ? all : count;
+}
+
+static icf_vec3 vec(double x, double y, double z)
+{
+    return icf_vec3_make(R(x), R(y), R(z));
+}
+
+static icf_transform at(double x, double y, double z)
+{
+    return icf_transform_make(icf_quat_identity(), vec(x, y, z));
+}
+
+/* Turned about an axis, which need not be a unit vector */
+static icf_quat turn(double angle, double x, double y, double z)
+{
+    double l = sqrt(x * x + y * y + z * z), s = sin(angle / 2) / l;
+    icf_quat q;
+    q.x = R(s * x);
+    q.y = R(s * y);
+    q.z = R(s * z);
+    q.w = R(cos(angle / 2));
+    return q;
+}
+
+static icf_quat random_turn(void)
+{
+    return turn(random_between(0, 6), random_between(-1, 1), random_between(-1, 1),
+                random_between(0.1, 1));
+}
+
+static const icf_real dt = (icf_real)(1.0 / 60);
+
+static void create(icf_scene* s, double tolerance)
+{
+    icf_scene_def def = icf_default_scene_def();
+    memset(s, 0, sizeof *s);
+    if (tolerance > 0) def.world.tolerance = R(tolerance);
+    TEST_ASSERT(icf_scene_create(s, &def) == ICF_RESULT_OK);
+}
+
+static icf_body add(icf_scene* s, icf_shape shape, double density, icf_transform pose)
+{
+    icf_body b;
+    TEST_ASSERT(icf_scene_add(s, shape, R(density), pose, &b) == ICF_RESULT_OK);
+    return b;
+}
+
+static icf_body floor_of(icf_scene* s)
+{
+    return add(s, icf_half_space(), 0, icf_transform_identity());
+}
+
+static icf_body_state state(const icf_scene* s, icf_body b)
+{
+    icf_body_state st;
+    TEST_ASSERT(icf_body_get_state(&s->world, b, &st) == ICF_RESULT_OK);
+    return st;
+}
+
+static icf_collider collider_of(const icf_scene* s, icf_body b)
+{
+    int32_t i;
+    icf_collider none = {0, 0};
+    for (i = 0; i < icf_scene_collider_count(s); i++) {
+        icf_collider c = icf_scene_collider_at(s, i);
+        icf_collider_def d;
+        if (icf_collider_get_def(s, c, &d) == ICF_RESULT_OK && d.body.index == b.index &&
+            d.body.generation == b.generation)
+            return c;
+    }
+    return none;
+}
+
+static void set_friction(icf_scene* s, icf_body b, double friction)
+{
+    icf_collider_def d;
+    icf_collider c = collider_of(s, b);
+    OK(icf_collider_get_def(s, c, &d));
+    d.material.friction = R(friction);
+    OK(icf_collider_set_def(s, c, &d));
+}
+
+static void step(icf_scene* s, int times)
+{
+    for (; times > 0; times--) {
+        icf_result result = icf_scene_step(s, dt);
+        TEST_CHECK_(result == ICF_RESULT_OK, "a step: %s, %s", icf_result_string(result),
+                    s->reason ? s->reason : "");
+        if (result != ICF_RESULT_OK) return;
+    }
+}
+
+static double length(icf_vec3 v)
+{
+    return (double)icf_vec3_length(v);
+}
+
+/* the fastest point of a body of about that size */
+static double speed(const icf_scene* s, icf_body b, double size)
+{
+    icf_body_state st = state(s, b);
+    return length(st.velocity) + size * length(st.angular_velocity);
+}
+
+static double energy(const icf_scene* s)
+{
+    icf_diagnosis d;
+    OK(icf_world_diagnose(&s->world, &d));
+    return (double)(d.kinetic + d.potential);
+}
+
+/* a floor at z = 0 and four walls of 2 `half` by 2 `half` inside */
+static void box_of_walls(icf_scene* s, double half, double height)
+{
+    int i;
+    floor_of(s);
+    for (i = 0; i < 4; i++) {
+        double side = i & 1 ? 1 : -1, off = side * (half + 0.1);
+        add(s,
+            i & 2 ? icf_box(R(half + 0.2), R(0.1), R(height)) : icf_box(R(0.1), R(half), R(height)),
+            0, i & 2 ? at(0, off, height) : at(off, 0, height));
+    }
+}
+
+/* shapes of all kinds and sizes on a grid above the floor, turned at random */
+static int clutter(icf_scene* s, icf_body* body, int count, double size, double half)
+{
+    int i, row = (int)(2 * half / (2.5 * size));
+    for (i = 0; i < count; i++) {
+        icf_transform pose;
+        icf_shape shape;
+        double r = size * random_between(0.5, 1);
+        if (i % 3 == 0) {
+            shape = icf_sphere(R(r));
+        } else if (i % 3 == 1) {
+            shape = icf_box(R(0.6 * r), R(0.5 * r), R(0.4 * r));
+        } else {
+            shape = icf_capsule(R(0.4 * r), R(0.6 * r));
+        }
+        pose.q = random_turn();
+        pose.p = vec(((i % row) + 0.5) * 2 * half / row - half,
+                     ((i / row % row) + 0.5) * 2 * half / row - half,
+                     size * (1.5 + 2.2 * (i / row / row)));
+        body[i] = add(s, shape, 500, pose);
+    }
+    return count;
+}
+
+// ------------------------------------------------------------------------------------------------
+// What stands, stands
+
+/* a minute: sinks into place in the first seconds, and then does not move. Answers the highest speed at
+   the end. `slide`: how far it may be from where it began, sideways */
+static double stand(icf_scene* s, const icf_body* body, int count, double size, int steps,
+                    double slide)
+{
+    icf_vec3 start[128], settled[128];
+    double fastest = 0, worst = 0, later = 0;
+    int i, k;
+    TEST_ASSERT(count <= 128);
+    for (i = 0; i < count; i++) start[i] = settled[i] = state(s, body[i]).center;
+    for (k = 0; k < steps; k++) {
+        step(s, 1);
+        if (k + 1 == steps / 2)
+            for (i = 0; i < count; i++) settled[i] = state(s, body[i]).center;
+    }
+    for (i = 0; i < count; i++) {
+        icf_vec3 p = state(s, body[i]).center, d = icf_vec3_sub(p, start[i]);
+        double sideways = hypot((double)d.x, (double)d.y);
+        double moved = length(icf_vec3_sub(p, settled[i])), v = speed(s, body[i], size);
+        if (sideways > worst) worst = sideways;
+        if (moved > later) later = moved;
+        if (v > fastest) fastest = v;
+    }
+    TEST_CHECK_(worst <= slide, "slid %g m, not %g", worst, slide);
+    TEST_CHECK_(later <= slide, "moved by %g m in the second half, not %g", later, slide);
+    return fastest;
+}
+
+static void stack_of_boxes(void)
+{
+    icf_scene s;
+    icf_body b[10];
+    double v, sizes[2] = {0.5, 0.05};
+    int i, k;
+    for (k = 0; k < 2; k++) {
+        create(&s, TOLERANCE);
+        floor_of(&s);
+        for (i = 0; i < 10; i++) {
+            icf_real h = R(sizes[k]);
+            b[i] = add(&s, icf_box(h, h, h), 1000, at(0, 0, sizes[k] * (1 + 2 * i)));
+        }
+        v = stand(&s, b, 10, sizes[k], 3600, 1e-9 * sizes[k]);
+        // at 10 m a float has no shorter way in a step than 6e-5 m/s
+        if (EPS > 1e-10 && k == 0) v /= 6;
+        TEST_CHECK_(v < REST_SPEED, "boxes of %g m move at %g m/s", 2 * sizes[k], v);
+        TEST_CHECK(icf_world_touch_count(&s.world) == 40);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* each a little off and turned, so that nothing is symmetric */
+static void crooked_stack(void)
+{
+    icf_scene s;
+    icf_body b[10];
+    double v;
+    int i;
+    random_seed(SEED);
+    create(&s, TOLERANCE);
+    floor_of(&s);
+    for (i = 0; i < 10; i++) {
+        icf_transform pose =
+            at(random_between(-0.02, 0.02), random_between(-0.02, 0.02), 0.1 + 0.2 * i);
+        pose.q = turn(random_between(-0.6, 0.6), 0, 0, 1);
+        b[i] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 500, pose);
+    }
+    v = stand(&s, b, 10, 0.1, 3600, 1e-3);
+    // a little out of level, friction carries it, and creeps
+    TEST_CHECK_(v < 1e-4, "they move at %g m/s", v);
+    icf_scene_destroy(&s);
+}
+
+static void stack_of_cards(void)
+{
+    icf_scene s;
+    icf_body b[10];
+    double v;
+    int i;
+    create(&s, TOLERANCE);
+    floor_of(&s);
+    for (i = 0; i < 10; i++) {
+        b[i] = add(&s, icf_box(R(0.5), R(0.3), R(0.01)), 1000, at(0, 0, 0.01 + 0.02 * i));
+    }
+    v = stand(&s, b, 10, 0.5, 3600, 1e-9);
+    TEST_CHECK_(v < REST_SPEED, "cards move at %g m/s", v);
+    icf_scene_destroy(&s);
+}
+
+/* bricks of 10 cm. They lean on each other, and so the lower ones are pushed apart, which friction
+   answers by creeping */
+static void pyramid(void)
+{
+    icf_scene s;
+    icf_body b[55];
+    double v;
+    int i, k, n = 0;
+    create(&s, TOLERANCE);
+    floor_of(&s);
+    for (k = 0; k < 10; k++) {
+        for (i = 0; i < 10 - k; i++) {
+            b[n++] = add(&s, icf_box(R(0.05), R(0.05), R(0.05)), 1000,
+                         at(0.105 * i + 0.0525 * k, 0, 0.05 + 0.1 * k));
+        }
+    }
+    v = stand(&s, b, n, 0.05, more(1000, 3600), EPS > 1e-10 ? 1e-3 : 5e-5);
+    TEST_CHECK_(v < 1e-3, "bricks move at %g m/s", v);
+    icf_scene_destroy(&s);
+}
+
+/* in a box of walls: a plate on four lying capsules, a box on it, a plate on four balls, boxes */
+static void mixed_stack(void)
+{
+    icf_scene s;
+    icf_body b[16];
+    double v;
+    int i, n = 0;
+    create(&s, TOLERANCE);
+    box_of_walls(&s, 0.5, 0.5);
+    for (i = 0; i < 4; i++) {
+        icf_transform pose = at(-0.3 + 0.2 * i, 0, 0.05);
+        pose.q = turn(1.5707963267948966, 1, 0, 0);
+        b[n++] = add(&s, icf_capsule(R(0.05), R(0.3)), 1000, pose);
+    }
+    b[n++] = add(&s, icf_box(R(0.499), R(0.499), R(0.02)), 1000, at(0, 0, 0.12));
+    b[n++] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 1000, at(0, 0, 0.24));
+    for (i = 0; i < 4; i++) {
+        b[n++] =
+            add(&s, icf_sphere(R(0.1)), 1000, at(i & 1 ? 0.3 : -0.3, i & 2 ? 0.3 : -0.3, 0.24));
+    }
+    b[n++] = add(&s, icf_box(R(0.499), R(0.499), R(0.02)), 1000, at(0, 0, 0.36));
+    for (i = 0; i < 3; i++)
+        b[n++] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 1000, at(0.1, 0.05, 0.48 + 0.2 * i));
+    v = stand(&s, b, n, 0.3, more(1800, 3600), 2e-3);
+    TEST_CHECK_(v < 1e-4, "they move at %g m/s", v);
+    TEST_CHECK(state(&s, b[n - 1]).center.z > R(0.85));
+    icf_scene_destroy(&s);
+}
+
+// ------------------------------------------------------------------------------------------------
+// The same again
+
+enum { MANY = 60 };
+
+static void fill(icf_scene* s, icf_body* body)
+{
+    random_seed(SEED + 7);
+    box_of_walls(s, 1, 1);
+    clutter(s, body, MANY, 0.2, 1);
+}
+
+/* what is done to a scene between steps is a function of the step */
+static void meddle(icf_scene* s, const icf_body* body, int k)
+{
+    if (k % 7 == 3) {
+        OK(icf_body_apply_impulse(&s->world, body[k % MANY], vec(0.5, -0.2, 1),
+                                  state(s, body[k % MANY]).center));
+    }
+    if (k % 31 == 30) OK(icf_body_set_pose(&s->world, body[k % MANY], at(0.1 * (k % 5), 0, 1.8)));
+}
+
+static void same_script(void)
+{
+    icf_scene s[2];
+    icf_body body[2][MANY];
+    int i, k;
+    for (i = 0; i < 2; i++) {
+        create(&s[i], 0);
+        fill(&s[i], body[i]);
+    }
+    TEST_CHECK(icf_scene_hash(&s[0]) == icf_scene_hash(&s[1]) && icf_scene_hash(&s[0]) != 0);
+    for (k = 0; k < 150; k++) {
+        uint64_t before = icf_scene_hash(&s[0]);
+        for (i = 0; i < 2; i++) {
+            meddle(&s[i], body[i], k);
+            step(&s[i], 1);
+        }
+        TEST_CHECK(icf_scene_hash(&s[0]) != before);
+        TEST_CHECK_(icf_scene_hash(&s[0]) == icf_scene_hash(&s[1]), "differ at step %d", k);
+    }
+    icf_scene_destroy(&s[0]);
+    icf_scene_destroy(&s[1]);
+}
+
+/* defs of scenes that hold as much as fill() makes, and more */
+static icf_scene_def roomy(void)
+{
+    icf_scene_def def = icf_default_scene_def();
+    def.world.bodies = 128;
+    def.world.contacts = 4096;
+    def.colliders = 128;
+    def.pairs = 4096;
+    return def;
+}
+
+/* saved in mid-fall: a scene of memory full of garbage, one that served for something else, and the one
+   that goes on agree for ever; what the broad phase went through does not matter */
+static void save_and_load(void)
+{
+    icf_scene s, fresh = {0}, used;
+    icf_scene_def def = roomy();
+    icf_body body[MANY], other[MANY];
+    size_t bytes, room = icf_scene_bytes(&def);
+    void *memory = malloc(room), *saved;
+    int i, k;
+    TEST_ASSERT(memory && room > 0);
+    memset(memory, 0xa5, room);
+    create(&s, 0);
+    fill(&s, body);
+    create(&used, 0);
+    random_seed(5);
+    floor_of(&used);
+    clutter(&used, other, 40, 0.3, 2);
+    step(&used, 30);
+    for (k = 0; k < 40; k++) {
+        meddle(&s, body, k);
+        step(&s, 1);
+    }
+    // apart from the stepping, the past has something else: bodies that were elsewhere for a while
+    for (i = 0; i < MANY; i += 3) {
+        icf_transform pose = state(&s, body[i]).pose;
+        OK(icf_body_set_pose(&s.world, body[i], at(0.3 * i, 50, 3)));
+        OK(icf_scene_update(&s));
+        OK(icf_body_set_pose(&s.world, body[i], pose));
+    }
+    bytes = icf_scene_save_bytes(&s);
+    saved = malloc(bytes);
+    TEST_ASSERT(saved != NULL);
+    IS(icf_scene_save(&s, saved, bytes - 1), TOO_SMALL);
+    OK(icf_scene_save(&s, saved, bytes));
+    OK(icf_scene_init(&fresh, memory, room, &def));
+    OK(icf_scene_load(&fresh, saved, bytes));
+    OK(icf_scene_load(&used, saved, bytes));
+    TEST_CHECK(icf_scene_hash(&fresh) == icf_scene_hash(&s));
+    TEST_CHECK(icf_scene_hash(&used) == icf_scene_hash(&s));
+    for (k = 40; k < 240; k++) {
+        meddle(&s, body, k);
+        meddle(&fresh, body, k);
+        meddle(&used, body, k);
+        step(&s, 1);
+        if (k % 3 == 0) OK(icf_scene_update(&fresh));
+        step(&fresh, 1);
+        step(&used, 1);
+        TEST_CHECK_(icf_scene_hash(&fresh) == icf_scene_hash(&s), "the fresh one at step %d", k);
+        TEST_CHECK_(icf_scene_hash(&used) == icf_scene_hash(&s), "the used one at step %d", k);
+        if (k % 20 == 0) { // over and over: the one that is loaded has no past
+            saved = realloc(saved, icf_scene_save_bytes(&s));
+            TEST_ASSERT(saved != NULL);
+            OK(icf_scene_save(&s, saved, icf_scene_save_bytes(&s)));
+            OK(icf_scene_load(&fresh, saved, icf_scene_save_bytes(&s)));
+        }
+    }
+    free(saved);
+    free(memory);
+    icf_scene_destroy(&s);
+    icf_scene_destroy(&used);
+}
+
+/* loaded, the events of the next step are those that would have been */
+static void events_after_load(void)
+{
+    icf_scene s, t;
+    icf_body body[MANY];
+    void* saved;
+    int32_t n, m, i, k;
+    create(&s, 0);
+    create(&t, 0);
+    fill(&s, body);
+    step(&s, 60);
+    saved = malloc(icf_scene_save_bytes(&s));
+    OK(icf_scene_save(&s, saved, icf_scene_save_bytes(&s)));
+    OK(icf_scene_load(&t, saved, icf_scene_save_bytes(&s)));
+    for (k = 0; k < 20; k++) {
+        const icf_scene_event *e, *f;
+        step(&s, 1);
+        step(&t, 1);
+        e = icf_scene_events(&s, &n);
+        f = icf_scene_events(&t, &m);
+        TEST_CHECK(n == m && n > 10);
+        for (i = 0; i < n && i < m; i++) {
+            TEST_CHECK(e[i].kind == f[i].kind && e[i].a.index == f[i].a.index &&
+                       e[i].b.index == f[i].b.index && !(e[i].impulse < f[i].impulse) &&
+                       !(e[i].impulse > f[i].impulse));
+        }
+    }
+    free(saved);
+    icf_scene_destroy(&s);
+    icf_scene_destroy(&t);
+}
+
+/* a load that is refused leaves all as it was; what is not refused is what was saved */
+static void damaged(void)
+{
+    icf_scene s, t;
+    icf_body body[4];
+    unsigned char *saved, *bad;
+    size_t bytes, i, world;
+    uint64_t before, good;
+    int bit, accepted = 0;
+    random_seed(3);
+    create(&s, 0);
+    floor_of(&s);
+    clutter(&s, body, 4, 0.3, 0.5);
+    step(&s, 50);
+    OK(icf_collider_destroy(&s, collider_of(&s, body[1])));
+    good = icf_scene_hash(&s);
+    bytes = icf_scene_save_bytes(&s);
+    saved = (unsigned char*)malloc(bytes);
+    bad = (unsigned char*)malloc(bytes + 8);
+    TEST_ASSERT(saved && bad);
+    OK(icf_scene_save(&s, saved, bytes));
+    create(&t, 0);
+    floor_of(&t);
+    add(&t, icf_sphere(1), 100, at(0, 0, 1));
+    step(&t, 20);
+    before = icf_scene_hash(&t);
+    for (i = 0; i < bytes; i++) {
+        unsigned char* exact = (unsigned char*)malloc(i ? i : 1);
+        memcpy(exact, saved, i);
+        if (icf_scene_load(&t, exact, i) != ICF_RESULT_BAD_DEF) {
+            TEST_CHECK_(0, "cut to %d bytes", (int)i);
+        }
+        free(exact);
+    }
+    TEST_CHECK(icf_scene_hash(&t) == before);
+    memcpy(bad, saved, bytes);
+    memset(bad + bytes, 0, 8);
+    IS(icf_scene_load(&t, bad, bytes + 8), BAD_DEF);
+    for (i = 0; i < bytes; i++) {
+        for (bit = 0; bit < 8; bit++) {
+            icf_result result;
+            bad[i] = (unsigned char)(saved[i] ^ 1 << bit);
+            result = icf_scene_load(&t, bad, bytes);
+            if (result == ICF_RESULT_OK) {
+                // room and spare words in the headers, which say nothing about the future
+                accepted++;
+                TEST_CHECK_(icf_scene_hash(&t) == good, "byte %d bit %d", (int)i, bit);
+                icf_scene_destroy(&t);
+                create(&t, 0);
+                floor_of(&t);
+                add(&t, icf_sphere(1), 100, at(0, 0, 1));
+                step(&t, 20);
+            } else {
+                TEST_CHECK_(result == ICF_RESULT_BAD_DEF, "byte %d bit %d: %s", (int)i, bit,
+                            icf_result_string(result));
+                if (icf_scene_hash(&t) != before) TEST_CHECK_(0, "byte %d bit %d", (int)i, bit);
+            }
+        }
+        bad[i] = saved[i];
+    }
+    TEST_CHECK_(accepted < 8 * 80, "%d of %d flips accepted", accepted, (int)(8 * bytes));
+    // a world is not a scene, noise is not, nothing is not
+    world = icf_world_save_bytes(&s.world);
+    OK(icf_world_save(&s.world, bad, bytes));
+    IS(icf_scene_load(&t, bad, world), BAD_DEF);
+    for (i = 0; i < bytes; i++) bad[i] = (unsigned char)random_bits();
+    IS(icf_scene_load(&t, bad, bytes), BAD_DEF);
+    IS(icf_scene_load(&t, bad, 0), BAD_DEF);
+    IS(icf_scene_load(&t, NULL, 0), BAD_ARGUMENT);
+    TEST_CHECK(icf_scene_hash(&t) == before);
+    OK(icf_scene_load(&t, saved, bytes));
+    TEST_CHECK(icf_scene_hash(&t) == good);
+    free(saved);
+    free(bad);
+    icf_scene_destroy(&s);
+    icf_scene_destroy(&t);
+}
+
+/* a scene that grew and grew, and one that had room, in the caller's memory, exactly enough */
+static void growth(void)
+{
+    icf_scene s = {0}, t = {0};
+    icf_scene_def small = icf_default_scene_def(), large = roomy();
+    icf_body body[MANY];
+    size_t bytes = icf_scene_bytes(&large);
+    unsigned char* memory = (unsigned char*)malloc(bytes + 8);
+    int k;
+    TEST_ASSERT(memory != NULL);
+    small.colliders = small.pairs = small.world.bodies = small.world.contacts = 0;
+    OK(icf_scene_create(&s, &small));
+    IS(icf_scene_init(&t, memory + 8, bytes - 1, &large), TOO_SMALL);
+    TEST_CHECK(t.needed == bytes);
+    IS(icf_scene_init(&t, memory + 4, bytes, &large), MISALIGNED);
+    OK(icf_scene_init(&t, memory + 8, bytes, &large));
+    fill(&s, body);
+    fill(&t, body);
+    for (k = 0; k < 120; k++) {
+        TEST_CHECK_(icf_scene_hash(&s) == icf_scene_hash(&t), "differ before step %d", k);
+        step(&s, 1);
+        step(&t, 1);
+    }
+    TEST_CHECK(icf_scene_hash(&s) == icf_scene_hash(&t));
+    icf_scene_destroy(&s);
+    free(memory);
+}
+
+/* between steps nobody notices that a scene grows: its events, touches and rays are what they were. With
+   room for nothing at all the first pair has its place, too */
+static void growth_is_silent(void)
+{
+    icf_scene s = {0};
+    icf_scene_def none = icf_default_scene_def();
+    icf_body ball;
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider a, b, c;
+    icf_scene_hit hit;
+    int i;
+    none.colliders = none.pairs = none.world.bodies = none.world.contacts = 0;
+    OK(icf_scene_create(&s, &none));
+    floor_of(&s);
+    ball = add(&s, icf_sphere(1), 100, at(0, 0, 0.999));
+    step(&s, 2);
+    for (i = 0; i < 100; i++) {
+        int32_t n;
+        const icf_scene_event* e = icf_scene_events(&s, &n);
+        TEST_CHECK(n == 1 && e[0].kind == ICF_EVENT_PERSISTS && e[0].body_b.index == ball.index);
+        OK(icf_scene_touch_colliders(&s, 0, &a, &b));
+        TEST_CHECK(b.generation && b.index == collider_of(&s, ball).index);
+        TEST_CHECK(icf_scene_ray(&s, vec(0, 0, 5), vec(0, 0, -1), 10, 1, &hit) && hit.t < R(3.1));
+        d.shape = icf_shape_at(icf_sphere(R(0.1)), at(5 + i, 0, 0));
+        OK(icf_collider_create(&s, &d, &c));
+    }
+    icf_scene_destroy(&s);
+}
+
+/* what is refused changes nothing, and goes on when its reason is gone */
+static void all_or_nothing(void)
+{
+    icf_scene s = {0};
+    icf_scene_def def = icf_default_scene_def();
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider c;
+    icf_body body[4], more_body;
+    void* memory;
+    uint64_t before;
+    int i;
+    def.world.bodies = 8;
+    def.world.contacts = 4;
+    def.colliders = 5;
+    def.pairs = 2;
+    memory = malloc(icf_scene_bytes(&def));
+    OK(icf_scene_init(&s, memory, icf_scene_bytes(&def), &def));
+    floor_of(&s);
+    body[0] = add(&s, icf_box(R(0.5), R(0.5), R(0.5)), 1000, at(0, 0, 0.5));
+    body[1] = add(&s, icf_sphere(R(0.5)), 1000, at(5, 0, 5));
+    step(&s, 3);
+    before = icf_scene_hash(&s);
+
+    IS(icf_scene_step(&s, 0), BAD_ARGUMENT);
+    IS(icf_scene_step(&s, R(-0.1)), BAD_ARGUMENT);
+    TEST_CHECK(icf_scene_step(&s, R((double)NAN)) == icf_world_step(&s.world, R((double)NAN)));
+    TEST_CHECK(icf_scene_step(&s, R((double)INFINITY)) != ICF_RESULT_OK);
+    IS(icf_body_apply_force(&s.world, body[0], vec(0, (double)NAN, 0), vec(0, 0, 0)), NOT_FINITE);
+    IS(icf_scene_add(&s, icf_box(1, R((double)NAN), 1), 1000, at(0, 0, 0), NULL), NOT_FINITE);
+    IS(icf_scene_add(&s, icf_box(1, 0, 1), 1000, at(0, 0, 0), NULL), BAD_ARGUMENT);
+    IS(icf_scene_add(&s, icf_half_space(), 1000, at(0, 0, 0), NULL), BAD_ARGUMENT);
+    IS(icf_scene_add(&s, icf_sphere(1), -1, at(0, 0, 0), NULL), BAD_ARGUMENT);
+    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R((double)NAN), at(0, 0, 0), NULL) !=
+               ICF_RESULT_OK);
+    TEST_CHECK(icf_scene_add(&s, icf_sphere(1), R((double)INFINITY), at(0, 0, 0), NULL) !=
+               ICF_RESULT_OK);
+    IS(icf_scene_add(&s, icf_sphere(1), 1, at((double)NAN, 0, 0), NULL), NOT_FINITE);
+    d.body = body[0];
+    d.material.friction = R((double)NAN);
+    IS(icf_collider_create(&s, &d, &c), NOT_FINITE);
+    d.material.friction = -1;
+    IS(icf_collider_create(&s, &d, &c), BAD_ARGUMENT);
+    memset(&d, 0, sizeof d);
+    IS(icf_collider_create(&s, &d, &c), BAD_DEF);
+    TEST_CHECK(icf_scene_hash(&s) == before);
+
+    // more touches than there is room for: a second box on the floor
+    body[2] = add(&s, icf_box(R(0.5), R(0.5), R(0.5)), 1000, at(2, 0, 0.5));
+    before = icf_scene_hash(&s);
+    IS(icf_scene_step(&s, dt), TOO_SMALL);
+    TEST_CHECK(s.reason != NULL);
+    TEST_CHECK_(s.needed >= 5, "needed is %d", (int)s.needed);
+    TEST_CHECK(icf_scene_hash(&s) == before);
+    OK(icf_body_set_pose(&s.world, body[2], at(2, 0, 3)));
+    step(&s, 1);
+
+    // more pairs
+    OK(icf_body_set_pose(&s.world, body[1], at(2, 0, 3.9)));
+    OK(icf_body_set_pose(&s.world, body[0], at(2, 0, 4.7)));
+    body[3] = add(&s, icf_sphere(R(0.5)), 1000, at(2, 0.2, 4));
+    before = icf_scene_hash(&s);
+    IS(icf_scene_step(&s, dt), TOO_SMALL);
+    TEST_CHECK(s.reason != NULL && s.needed > 2);
+    TEST_CHECK(icf_scene_hash(&s) == before);
+    OK(icf_body_destroy(&s.world, body[3]));
+    OK(icf_body_set_pose(&s.world, body[0], at(0, 0, 10)));
+    step(&s, 1);
+
+    // colliders, bodies
+    while (icf_scene_collider_count(&s) < 5) (void)add(&s, icf_sphere(R(0.1)), 10, at(0, 0, 20));
+    add(&s, icf_sphere(R(0.1)), 10, at(0, 0, 22)); // in a slot that was used
+    before = icf_scene_hash(&s);
+    IS(icf_scene_add(&s, icf_sphere(R(0.1)), 10, at(0, 0, 24), &more_body), TOO_SMALL);
+    TEST_CHECK_(icf_scene_hash(&s) == before, "a body that had no room for its shape");
+    TEST_CHECK(s.reason && s.needed == 6);
+    step(&s, 1);
+
+    // a force that no motion is finite after
+    before = icf_scene_hash(&s);
+    for (i = 0; i < 2; i++) {
+        void* saved = malloc(icf_scene_save_bytes(&s));
+        OK(icf_scene_save(&s, saved, icf_scene_save_bytes(&s)));
+        OK(icf_body_apply_force(&s.world, body[i], vec(HUGE_FORCE, HUGE_FORCE, 0),
+                                state(&s, body[i]).center));
+        OK(icf_body_apply_force(&s.world, body[i], vec(-0.9 * HUGE_FORCE, HUGE_FORCE / 2, 0),
+                                vec(1e3, 1e3, 1e3)));
+        before = icf_scene_hash(&s);
+        if (icf_scene_step(&s, dt) != ICF_RESULT_OK) TEST_CHECK(icf_scene_hash(&s) == before);
+        OK(icf_scene_load(&s, saved, icf_scene_save_bytes(&s)));
+        step(&s, 1);
+        free(saved);
+    }
+    free(memory);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Who meets whom
+
+/* whether two balls that overlap, one of them a little higher, push each other */
+static int touches(icf_scene* s)
+{
+    OK(icf_scene_detect(s, dt));
+    OK(icf_scene_solve(s, dt));
+    return icf_world_touch_count(&s->world) > 0;
+}
+
+static void filters(void)
+{
+    static const struct {
+        uint32_t category_a, mask_a, category_b, mask_b;
+        int32_t group_a, group_b;
+        int meet;
+    } cases[] = {
+        {1,           0xffffffffu, 1, 0xffffffffu, 0,  0,  1},
+        {1,           2,           1, 0xffffffffu, 0,  0,  0},
+        {1,           0xffffffffu, 1, 2,           0,  0,  0},
+        {2,           1,           1, 2,           0,  0,  1},
+        {0,           0xffffffffu, 1, 0xffffffffu, 0,  0,  0},
+        {0x80000000u, 1,           1, 0x80000000u, 0,  0,  1},
+        {1,           0,           1, 0,           3,  3,  1},
+        {1,           0xffffffffu, 1, 0xffffffffu, -3, -3, 0},
+        {1,           0xffffffffu, 1, 0xffffffffu, -3, -4, 1},
+        {1,           0xffffffffu, 1, 0xffffffffu, -3, 3,  1},
+        {1,           0,           1, 0xffffffffu, 3,  4,  0},
+    };
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        icf_scene s;
+        icf_body a, b;
+        icf_collider_def d;
+        create(&s, 0);
+        a = add(&s, icf_sphere(1), 100, at(0, 0, 0));
+        b = add(&s, icf_sphere(1), 100, at(0, 0, 1.9));
+        OK(icf_collider_get_def(&s, collider_of(&s, a), &d));
+        d.category = cases[i].category_a;
+        d.mask = cases[i].mask_a;
+        d.group = cases[i].group_a;
+        OK(icf_collider_set_def(&s, collider_of(&s, a), &d));
+        OK(icf_collider_get_def(&s, collider_of(&s, b), &d));
+        d.category = cases[i].category_b;
+        d.mask = cases[i].mask_b;
+        d.group = cases[i].group_b;
+        d.user = (uint64_t)0x123456789 << 8;
+        OK(icf_collider_set_def(&s, collider_of(&s, b), &d));
+        memset(&d, 0, sizeof d);
+        OK(icf_collider_get_def(&s, collider_of(&s, b), &d));
+        TEST_CHECK(d.mask == cases[i].mask_b && d.user == (uint64_t)0x123456789 << 8);
+        TEST_CHECK_(touches(&s) == cases[i].meet, "case %d", (int)i);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* static, kinematic and dynamic, each with each; two shapes of one body; joints */
+static void never_meet(void)
+{
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        for (k = 0; k < 3; k++) {
+            icf_scene s;
+            icf_body_def def = icf_default_body_def();
+            icf_collider_def d = icf_default_collider_def();
+            icf_collider c;
+            create(&s, 0);
+            def.kind = i;
+            OK(icf_body_create(&s.world, &def, &d.body));
+            d.shape = icf_sphere(1);
+            OK(icf_collider_create(&s, &d, &c));
+            d.shape = icf_box(1, 1, 1); // on the same body
+            OK(icf_collider_create(&s, &d, &c));
+            TEST_CHECK(!touches(&s));
+            def.kind = k;
+            def.pose.p.x = 1;
+            OK(icf_body_create(&s.world, &def, &d.body));
+            OK(icf_collider_create(&s, &d, &c));
+            TEST_CHECK(touches(&s) == (i == ICF_BODY_DYNAMIC || k == ICF_BODY_DYNAMIC));
+            icf_scene_destroy(&s);
+        }
+    }
+    for (i = 0; i < 2; i++) { // a chain of three: neighbours do not meet, the ends do
+        icf_scene s;
+        icf_body b[3];
+        icf_joint joint;
+        create(&s, 0);
+        for (k = 0; k < 3; k++) b[k] = add(&s, icf_sphere(1), 100, at(1.5 * (k == 2), k, 0));
+        for (k = 0; k < 2; k++) {
+            icf_joint_def j = icf_default_joint_def(ICF_JOINT_REVOLUTE);
+            j.parent = b[i ? k : k + 1];
+            j.child = b[i ? k + 1 : k];
+            OK(icf_world_frames(&s.world, j.parent, j.child, vec(0, k + 0.5, 0), vec(0, 0, 1),
+                                &j.parent_frame, &j.child_frame));
+            OK(icf_joint_create(&s.world, &j, &joint));
+        }
+        TEST_CHECK(!touches(&s));
+        OK(icf_joint_destroy(&s.world, joint));
+        TEST_CHECK(touches(&s));
+        icf_scene_destroy(&s);
+    }
+}
+
+static const icf_scene_event* event_of(const icf_scene* s, icf_body a, icf_body b)
+{
+    int32_t n, i;
+    const icf_scene_event* e = icf_scene_events(s, &n);
+    for (i = 0; i < n; i++) {
+        if ((e[i].body_a.index == a.index && e[i].body_b.index == b.index) ||
+            (e[i].body_a.index == b.index && e[i].body_b.index == a.index))
+            return &e[i];
+    }
+    return NULL;
+}
+
+/* a ball falls through a sensor, and slowly or fast, it enters once, and leaves once */
+static void sensors(void)
+{
+    int fast;
+    for (fast = 0; fast < 3; fast++) {
+        icf_scene s;
+        icf_body ball, gate;
+        icf_collider_def d;
+        int k, kind, begun = 0, ended = 0, persists = 0;
+        create(&s, 0);
+        gate = add(&s, icf_box(1, 1, R(0.1)), 0, at(0, 0, 0));
+        ball = add(&s, icf_sphere(R(0.1)), 1000, at(0, 0, 0.5));
+        OK(icf_collider_get_def(&s, collider_of(&s, gate), &d));
+        d.sensor = 1;
+        OK(icf_collider_set_def(&s, collider_of(&s, gate), &d));
+        OK(icf_body_set_velocity(&s.world, ball, vec(0, 0, -(fast == 1 ? 10 : 0)), vec(0, 0, 0)));
+        for (k = 0; k < 40; k++) {
+            const icf_scene_event* e;
+            if (fast == 2 && begun) // taken away, at once
+                OK(icf_body_set_pose(&s.world, ball, at(30, 0, 0)));
+            step(&s, 1);
+            e = event_of(&s, ball, gate);
+            TEST_CHECK(icf_world_touch_count(&s.world) == 0);
+            if (!e) continue;
+            kind = e->kind;
+            TEST_CHECK_(e->sensor == 1, "an event of kind %d is not of a sensor", kind);
+            TEST_CHECK(!(e->impulse < 0) && !(e->impulse > 0));
+            begun += kind == ICF_EVENT_BEGUN;
+            ended += kind == ICF_EVENT_ENDED;
+            persists += kind == ICF_EVENT_PERSISTS;
+        }
+        TEST_CHECK_(begun == 1 && ended == 1 && (fast || persists > 2), "%d, %d, %d", begun,
+                    persists, ended);
+        if (fast != 2)
+            TEST_CHECK(fabs((double)state(&s, ball).velocity.z + (fast == 1 ? 10 : 0) +
+                            9.81 * 40 / 60) < 1e-3);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* bodies go, and what is on them; names are not given twice */
+static void names(void)
+{
+    icf_scene s;
+    icf_body ball, box;
+    icf_collider old, c;
+    icf_collider_def d;
+    const icf_scene_event* e;
+    int i;
+    create(&s, 0);
+    floor_of(&s);
+    ball = add(&s, icf_sphere(1), 100, at(0, 0, 0.99));
+    box = add(&s, icf_box(1, 1, 1), 100, at(3, 0, 0.99));
+    step(&s, 2);
+    TEST_CHECK(event_of(&s, ball, icf_world_body_at(&s.world, 0)) != NULL);
+    old = collider_of(&s, ball);
+    OK(icf_collider_get_def(&s, old, &d));
+    OK(icf_body_destroy(&s.world, ball));
+    IS(icf_collider_create(&s, &d, &c), BAD_ARGUMENT);
+    step(&s, 1);
+    e = event_of(&s, ball, icf_world_body_at(&s.world, 0));
+    TEST_CHECK(e && e->kind == ICF_EVENT_ENDED);
+    TEST_CHECK(!icf_collider_is_valid(&s, old));
+    IS(icf_collider_get_def(&s, old, &d), BAD_ARGUMENT);
+    IS(icf_collider_set_def(&s, old, &d), BAD_ARGUMENT);
+    IS(icf_collider_destroy(&s, old), BAD_ARGUMENT);
+    // another in its place, body and shape
+    ball = add(&s, icf_sphere(1), 100, at(0, 0, 1));
+    c = collider_of(&s, ball);
+    TEST_CHECK(c.index == old.index && c.generation != old.generation);
+    TEST_CHECK(!icf_collider_is_valid(&s, old) && icf_collider_is_valid(&s, c));
+    step(&s, 30);
+    TEST_CHECK(fabs((double)state(&s, ball).center.z - 1) < 0.01);
+    // destroyed and made again a hundred times, and stepped: as many slots as before
+    for (i = 0; i < 100; i++) {
+        OK(icf_collider_get_def(&s, c, &d));
+        OK(icf_collider_destroy(&s, c));
+        TEST_CHECK(!icf_collider_is_valid(&s, c));
+        OK(icf_collider_create(&s, &d, &c));
+        if (i % 10 == 0) step(&s, 1);
+    }
+    TEST_CHECK(icf_scene_collider_count(&s) == 3);
+    OK(icf_collider_get_def(&s, c, &d));
+    d.body = box;
+    IS(icf_collider_set_def(&s, c, &d), BAD_ARGUMENT);
+    c.index = 1000;
+    TEST_CHECK(!icf_collider_is_valid(&s, c));
+    c.index = c.generation = 0;
+    TEST_CHECK(!icf_collider_is_valid(&s, c));
+    TEST_CHECK(icf_scene_collider_at(&s, -1).generation == 0);
+    TEST_CHECK(icf_scene_collider_at(&s, 3).generation == 0);
+    // without its shape the ball falls, without the floor's all does
+    OK(icf_collider_destroy(&s, collider_of(&s, ball)));
+    TEST_CHECK(icf_scene_collider_at(&s, (int32_t)old.index).generation == 0);
+    step(&s, 30);
+    TEST_CHECK(state(&s, ball).center.z < 0 && state(&s, box).center.z > R(0.9));
+    icf_scene_destroy(&s);
+}
+
+/* what is nothing is refused */
+static void nothing(void)
+{
+    icf_scene s = {0};
+    icf_scene_def def = icf_default_scene_def(), bad;
+    icf_scene_hit hit;
+    icf_collider c = {0, 0};
+    icf_collider_def d = icf_default_collider_def();
+    int32_t n;
+    TEST_CHECK(icf_scene_hash(&s) == 0 && icf_scene_save_bytes(&s) == 0);
+    IS(icf_scene_step(&s, dt), BAD_ARGUMENT);
+    IS(icf_scene_update(&s), BAD_ARGUMENT);
+    IS(icf_scene_add(&s, icf_sphere(1), 1, at(0, 0, 0), NULL), BAD_ARGUMENT);
+    IS(icf_collider_create(&s, &d, &c), BAD_ARGUMENT);
+    TEST_CHECK(!icf_scene_ray(&s, vec(0, 0, 0), vec(0, 0, 1), 1, 1, &hit));
+    TEST_CHECK(!icf_scene_events(&s, &n) && n == 0);
+    TEST_CHECK(icf_scene_debug_lines(&s, 15, 1, NULL, 0) == 0);
+    TEST_CHECK(icf_scene_collider_count(&s) == 0);
+    icf_scene_destroy(&s);
+    icf_scene_destroy(NULL);
+    bad = def;
+    bad.points = 9;
+    IS(icf_scene_create(&s, &bad), BAD_ARGUMENT);
+    bad = def;
+    bad.margin = R((double)NAN);
+    IS(icf_scene_create(&s, &bad), BAD_ARGUMENT);
+    TEST_CHECK(icf_scene_bytes(&bad) == 0);
+    memset(&bad, 0, sizeof bad);
+    IS(icf_scene_create(&s, &bad), BAD_DEF);
+    OK(icf_scene_create(&s, &def));
+    OK(icf_scene_step(&s, dt)); // empty
+    OK(icf_scene_update(&s));
+    IS(icf_scene_solve(&s, dt), BAD_STATE);
+    TEST_CHECK(s.reason != NULL);
+    icf_scene_destroy(&s);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Events and touches
+
+static void bouncing(void)
+{
+    icf_scene s;
+    icf_body ball, ground;
+    icf_collider_def d;
+    int k, last = ICF_EVENT_ENDED, begun = 0, i;
+    double given = 0, weight, before;
+    create(&s, 1e-8);
+    ground = floor_of(&s);
+    ball = add(&s, icf_sphere(R(0.1)), 1000, at(0, 0, 0.6));
+    for (i = 0; i < 2; i++) {
+        icf_collider c = collider_of(&s, i ? ball : ground);
+        OK(icf_collider_get_def(&s, c, &d));
+        d.material.dissipation = R(0.02);
+        d.material.stiffness = R(2e5);
+        OK(icf_collider_set_def(&s, c, &d));
+    }
+    weight = 1000 * 4.0 / 3 * 3.14159265358979 * 1e-3 * 9.81;
+    for (k = 0; k < 4000; k++) {
+        const icf_scene_event* e;
+        before = (double)state(&s, ball).velocity.z;
+        OK(icf_scene_step(&s, R(1e-3)));
+        e = event_of(&s, ball, ground);
+        if (!e) {
+            TEST_CHECK(last == ICF_EVENT_ENDED);
+            continue;
+        }
+        if (e->kind == ICF_EVENT_BEGUN) {
+            TEST_CHECK(last == ICF_EVENT_ENDED && e->impulse > 0);
+            begun++;
+        } else if (e->kind == ICF_EVENT_PERSISTS) {
+            TEST_CHECK(last != ICF_EVENT_ENDED && e->impulse > 0);
+        } else {
+            TEST_CHECK(last != ICF_EVENT_ENDED && !(e->impulse > 0));
+        }
+        last = e->kind;
+        given += (double)e->impulse;
+        TEST_CHECK(fabs(((double)state(&s, ball).velocity.z - before) * weight / 9.81 -
+                        (double)e->impulse + weight * 1e-3) < 1e-4 * weight);
+    }
+    TEST_CHECK_(begun >= 5, "%d bounces", begun);
+    given -= weight * 4; // all that the floor gave, less the weight, is the momentum
+    TEST_CHECK_(fabs(given - (double)state(&s, ball).velocity.z * weight / 9.81) < 1e-3 * weight,
+                "%g N s missing", given);
+    icf_scene_destroy(&s);
+}
+
+/* every touch is of the colliders that it is said to be of, and the events are their sums */
+static void touch_colliders(void)
+{
+    icf_scene s;
+    icf_body body[MANY];
+    int k;
+    create(&s, 0);
+    fill(&s, body);
+    for (k = 0; k < 100; k++) {
+        int32_t n, i, events, pairs = 0;
+        const icf_scene_event* e;
+        icf_collider a, b;
+        icf_touch* t;
+        double sum = 0, told = 0;
+        if (k == 50) { // a sensor in the middle of it has no touches, and moves no numbers
+            icf_collider_def d = icf_default_collider_def();
+            d.sensor = 1;
+            d.shape = icf_box(R(0.5), R(0.5), R(0.5));
+            OK(icf_collider_create(&s, &d, &a));
+            OK(icf_collider_get_def(&s, collider_of(&s, body[MANY / 2]), &d));
+            d.sensor = 1;
+            OK(icf_collider_set_def(&s, collider_of(&s, body[MANY / 2]), &d));
+        }
+        OK(icf_scene_detect(&s, dt));
+        t = icf_world_touches(&s.world, &n);
+        for (i = 0; i < n; i++) {
+            icf_collider_def ca, cb;
+            icf_separation away;
+            icf_transform pa = icf_transform_identity(), pb = pa;
+            double slack;
+            OK(icf_scene_touch_colliders(&s, i, &a, &b));
+            if (icf_collider_get_def(&s, a, &ca) != ICF_RESULT_OK ||
+                icf_collider_get_def(&s, b, &cb) != ICF_RESULT_OK) {
+                TEST_CHECK_(0, "touch %d has no colliders", i);
+                continue;
+            }
+            TEST_CHECK(ca.body.index == t[i].a.index && cb.body.index == t[i].b.index);
+            TEST_CHECK(!ca.sensor && !cb.sensor);
+            // the point lies halfway between both surfaces, at that distance
+            if (ca.body.generation) pa = state(&s, ca.body).pose;
+            if (cb.body.generation) pb = state(&s, cb.body).pose;
+            icf_shape_point(&ca.shape, &pa, t[i].point, &away);
+            slack = 0.02 + fabs((double)t[i].contact.distance);
+            TEST_CHECK(fabs((double)away.distance) < slack);
+            icf_shape_point(&cb.shape, &pb, t[i].point, &away);
+            TEST_CHECK(fabs((double)away.distance) < slack);
+        }
+        OK(icf_scene_touch_colliders(&s, n, &a, &b));
+        TEST_CHECK(!a.generation && !b.generation);
+        IS(icf_scene_touch_colliders(&s, -1, &a, &b), BAD_ARGUMENT);
+        OK(icf_scene_solve(&s, dt));
+        TEST_CHECK(icf_world_touch_count(&s.world) == n);
+        for (i = 0; i < n; i++) {
+            icf_touch_result r;
+            OK(icf_world_get_touch(&s.world, i, &r));
+            sum += (double)icf_vec3_dot(r.impulse, r.normal);
+            OK(icf_scene_touch_colliders(&s, i, &a, &b));
+            TEST_CHECK(a.generation && b.generation);
+        }
+        e = icf_scene_events(&s, &events);
+        for (i = 0; i < events; i++) {
+            told += (double)e[i].impulse;
+            pairs += e[i].impulse > 0;
+            TEST_CHECK(e[i].a.index < e[i].b.index);
+            TEST_CHECK(e[i].kind == ICF_EVENT_ENDED || e[i].sensor || e[i].impulse > 0);
+        }
+        TEST_CHECK_(fabs(sum - told) <= 1e-4 * fabs(sum) + 1e-9, "%g told, %g given", told, sum);
+        TEST_CHECK(k < 60 || pairs > MANY / 2);
+    }
+    icf_scene_destroy(&s);
+}
+
+/* the touches are the caller's between detection and solve */
+static void edited(void)
+{
+    icf_scene s;
+    icf_body box[2], platform;
+    int i, k;
+    create(&s, 0);
+    floor_of(&s);
+    for (i = 0; i < 2; i++) {
+        box[i] = add(&s, icf_box(R(0.2), R(0.2), R(0.1)), 1000, at(0, i, 0.1));
+        OK(icf_body_set_velocity(&s.world, box[i], vec(3, 0, 0), vec(0, 0, 0)));
+    }
+    // one slides on ice
+    for (k = 0; k < 60; k++) {
+        int32_t n;
+        icf_touch* t;
+        OK(icf_scene_detect(&s, dt));
+        t = icf_world_touches(&s.world, &n);
+        for (i = 0; i < n; i++) {
+            if (t[i].b.index == box[0].index) t[i].contact.friction = 0;
+        }
+        OK(icf_scene_solve(&s, dt));
+    }
+    TEST_CHECK(fabs((double)state(&s, box[0]).center.x - 3) < 1e-3);
+    TEST_CHECK(fabs((double)state(&s, box[1]).velocity.x) < 1e-3);
+    TEST_CHECK_(fabs((double)state(&s, box[1]).center.x - 9 / (2 * 0.5 * 9.81)) < 0.05,
+                "stops at %g", (double)state(&s, box[1]).center.x);
+    icf_scene_destroy(&s);
+
+    // a platform that is jumped through from below, and stood on
+    create(&s, 0);
+    platform = add(&s, icf_box(1, 1, R(0.05)), 0, at(0, 0, 1));
+    box[0] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 1000, at(0, 0, 0.2));
+    OK(icf_body_set_velocity(&s.world, box[0], vec(0, 0, 6), vec(0, 0, 0)));
+    for (k = 0; k < 180; k++) {
+        int32_t n;
+        icf_touch* t;
+        icf_body_state st = state(&s, box[0]);
+        OK(icf_scene_detect(&s, dt));
+        t = icf_world_touches(&s.world, &n);
+        for (i = 0; i < n; i++) {
+            if (st.velocity.z > R(0.5) || st.center.z < R(1.14)) t[i].contact.distance = 10;
+        }
+        OK(icf_scene_solve(&s, dt));
+    }
+    TEST_CHECK_(fabs((double)state(&s, box[0]).center.z - 1.15) < 0.01, "stands at %g",
+                (double)state(&s, box[0]).center.z);
+    TEST_CHECK(speed(&s, box[0], 0.1) < 1e-3 && event_of(&s, platform, box[0]));
+    icf_scene_destroy(&s);
+}
+
+static icf_material frictionless(void* user, const icf_material* a, const icf_material* b)
+{
+    icf_material m = icf_material_combine(a, b);
+    m.friction = 0;
+    ++*(int*)user;
+    return m;
+}
+
+static void combining(void)
+{
+    icf_scene s;
+    icf_body box;
+    int asked = 0;
+    create(&s, 0);
+    floor_of(&s);
+    box = add(&s, icf_box(R(0.2), R(0.2), R(0.1)), 1000, at(0, 0, 0.1));
+    OK(icf_body_set_velocity(&s.world, box, vec(3, 0, 0), vec(0, 0, 0)));
+    s.combine = frictionless;
+    s.user = &asked;
+    step(&s, 60);
+    TEST_CHECK(asked == 60 && fabs((double)state(&s, box).center.x - 3) < 1e-3);
+    icf_scene_destroy(&s);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Mechanics
+
+static void densities(void)
+{
+    icf_scene s;
+    icf_body_def def = icf_default_body_def();
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider c;
+    icf_body b, empty;
+    double m, i;
+    const double pi = 3.14159265358979323846;
+    create(&s, 0);
+    // a dumbbell: two balls and a box between them
+    OK(icf_body_create(&s.world, &def, &b));
+    d.body = b;
+    d.shape = icf_shape_at(icf_sphere(R(0.5)), at(-1, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_shape_at(icf_sphere(R(0.5)), at(1, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_box(R(0.5), R(0.1), R(0.1));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_sphere(3);
+    d.sensor = 1; // weighs nothing
+    OK(icf_collider_create(&s, &d, &c));
+    OK(icf_scene_set_density(&s, b, 10));
+    OK(icf_body_get_def(&s.world, b, &def));
+    m = 10 * (2 * 4.0 / 3 * pi / 8 + 0.04);
+    i = 2 * 10 * 4.0 / 3 * pi / 8 * (0.4 * 0.25 + 1) + 0.4 / 12 * (1 + 0.04);
+    TEST_CHECK(fabs((double)def.mass - m) < 8 * EPS * m);
+    TEST_CHECK(length(def.center) < 8 * EPS);
+    TEST_CHECK(fabs((double)def.inertia.y.y - i) < 16 * EPS * i);
+    TEST_CHECK(fabs((double)def.inertia.z.z - i) < 16 * EPS * i);
+    TEST_CHECK(fabs((double)def.inertia.x.y) < 8 * EPS * i);
+    // an L: its centre is not at the corner
+    def = icf_default_body_def();
+    def.pose = at(4, 0, 0);
+    OK(icf_body_create(&s.world, &def, &b));
+    d = icf_default_collider_def();
+    d.body = b;
+    d.shape = icf_shape_at(icf_box(1, R(0.5), R(0.5)), at(1, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_shape_at(icf_box(R(0.5), R(0.5), 1), at(0.5, 0, 1.5));
+    OK(icf_collider_create(&s, &d, &c));
+    OK(icf_scene_set_density(&s, b, 3));
+    OK(icf_body_get_def(&s.world, b, &def));
+    TEST_CHECK(fabs((double)def.mass - 12) < 1e-5);
+    TEST_CHECK(fabs((double)def.center.x - 0.75) < 1e-6);
+    TEST_CHECK(fabs((double)def.center.z - 0.75) < 1e-6);
+    TEST_CHECK(fabs((double)state(&s, b).pose.p.x - 4) < 1e-6);
+    TEST_CHECK(icf_scene_set_density(&s, b, R((double)NAN)) != ICF_RESULT_OK);
+    IS(icf_scene_set_density(&s, b, -1), BAD_ARGUMENT);
+    // a body without mass would stop the whole world
+    IS(icf_scene_set_density(&s, b, 0), BAD_ARGUMENT);
+    def = icf_default_body_def();
+    OK(icf_body_create(&s.world, &def, &empty));
+    IS(icf_scene_set_density(&s, empty, 10), BAD_ARGUMENT);
+    step(&s, 1);
+    d.shape = icf_half_space();
+    OK(icf_collider_create(&s, &d, &c));
+    IS(icf_scene_set_density(&s, b, 1), BAD_ARGUMENT);
+    TEST_CHECK(s.reason != NULL);
+    icf_scene_destroy(&s);
+}
+
+static void compounds(void)
+{
+    icf_scene s;
+    icf_body_def def = icf_default_body_def();
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider c;
+    icf_body dumbbell, corner;
+    icf_body_state st;
+    create(&s, TOLERANCE);
+    floor_of(&s);
+    def.pose = at(0, 0, 0.6);
+    def.pose.q = turn(0.3, 0, 1, 0);
+    OK(icf_body_create(&s.world, &def, &dumbbell));
+    d.body = dumbbell;
+    d.material.rolling = R(0.01);
+    d.shape = icf_shape_at(icf_sphere(R(0.2)), at(-0.5, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_shape_at(icf_sphere(R(0.3)), at(0.5, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_box(R(0.5), R(0.05), R(0.05));
+    OK(icf_collider_create(&s, &d, &c));
+    OK(icf_scene_set_density(&s, dumbbell, 300));
+    // an L stands on its foot, its centre above that; dropped, it stays upright
+    def = icf_default_body_def();
+    def.pose = at(4, 0, 0.15);
+    OK(icf_body_create(&s.world, &def, &corner));
+    d = icf_default_collider_def();
+    d.body = corner;
+    d.shape = icf_shape_at(icf_box(R(0.5), R(0.1), R(0.1)), at(0.4, 0, 0));
+    OK(icf_collider_create(&s, &d, &c));
+    d.shape = icf_shape_at(icf_box(R(0.1), R(0.1), R(0.4)), at(0, 0, 0.5));
+    OK(icf_collider_create(&s, &d, &c));
+    OK(icf_scene_set_density(&s, corner, 300));
+    step(&s, 900);
+    st = state(&s, dumbbell); // both balls on the floor
+    TEST_CHECK(fabs((double)icf_transform_apply(st.pose, vec(-0.5, 0, 0)).z - 0.2) < 1e-3);
+    TEST_CHECK(fabs((double)icf_transform_apply(st.pose, vec(0.5, 0, 0)).z - 0.3) < 1e-3);
+    TEST_CHECK_(speed(&s, dumbbell, 0.5) < 2e-3, "the dumbbell moves at %g",
+                speed(&s, dumbbell, 0.5));
+    st = state(&s, corner);
+    TEST_CHECK(fabs((double)st.pose.p.z - 0.1) < 1e-3);
+    TEST_CHECK(icf_quat_rotate(st.pose.q, vec(0, 0, 1)).z > R(0.9999));
+    TEST_CHECK_(speed(&s, corner, 0.5) < REST_SPEED, "the L moves at %g", speed(&s, corner, 0.5));
+    icf_scene_destroy(&s);
+}
+
+/* a lift that rises and drives, and a belt: a box goes with them */
+static void carried(void)
+{
+    icf_scene s;
+    icf_body_def def = icf_default_body_def();
+    icf_collider_def d = icf_default_collider_def();
+    icf_collider c;
+    icf_body lift, box[2];
+    icf_body_state st;
+    create(&s, TOLERANCE);
+    def.kind = ICF_BODY_KINEMATIC;
+    OK(icf_body_create(&s.world, &def, &lift));
+    d.body = lift;
+    d.shape = icf_box(1, 1, R(0.1));
+    OK(icf_collider_create(&s, &d, &c));
+    OK(icf_body_set_velocity(&s.world, lift, vec(0.5, 0.2, 0.3), vec(0, 0, 0)));
+    box[0] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 1000, at(0, 0, 0.2));
+    // the belt runs along its own y, which is x of the world
+    d.body.index = d.body.generation = 0;
+    d.shape = icf_shape_at(icf_box(5, 20, R(0.1)), at(0, 0, -1));
+    def = icf_default_body_def();
+    def.kind = ICF_BODY_STATIC;
+    def.pose.q = turn(-1.5707963267948966, 0, 0, 1);
+    def.pose.p = vec(0, 10, 0);
+    OK(icf_body_create(&s.world, &def, &d.body));
+    d.surface_velocity = vec(0, 2, 0);
+    OK(icf_collider_create(&s, &d, &c));
+    box[1] = add(&s, icf_box(R(0.1), R(0.1), R(0.1)), 1000, at(0, 10, -0.8));
+    step(&s, 120);
+    st = state(&s, box[0]);
+    TEST_CHECK_(length(icf_vec3_sub(st.velocity, vec(0.5, 0.2, 0.3))) < 1e-4, "%g %g %g",
+                (double)st.velocity.x, (double)st.velocity.y, (double)st.velocity.z);
+    TEST_CHECK(fabs((double)state(&s, lift).center.z - 0.6) < 1e-4);
+    TEST_CHECK(fabs((double)st.center.z - 0.8) < 1e-3);
+    st = state(&s, box[1]);
+    TEST_CHECK_(length(icf_vec3_sub(st.velocity, vec(2, 0, 0))) < 1e-4, "%g %g %g",
+                (double)st.velocity.x, (double)st.velocity.y, (double)st.velocity.z);
+    // 0.5 g until it has its speed, v^2 / (2 mu g) behind
+    TEST_CHECK(fabs((double)st.center.x - (4 - 4 / (2 * 0.5 * 9.81))) < 0.05);
+    icf_scene_destroy(&s);
+}
+
+/* what is fast and thin stays on its side */
+static void tunnels(void)
+{
+    int k, i;
+    double speeds[4] = {5, 50, 300, 1000};
+    for (k = 0; k < 4; k++) { // a ball of 1 cm against a wall of 1 cm, from all phases of the step
+        for (i = 0; i < 10; i++) {
+            icf_scene s;
+            icf_body ball;
+            double furthest = 0;
+            int n;
+            create(&s, 0);
+            add(&s, icf_box(R(0.005), 1, 1), 0, at(0, 0, 0));
+            ball = add(&s, icf_sphere(R(0.005)), 1000, at(-1 - 0.083 * i * speeds[k] / 50, 0, 0.1));
+            OK(icf_body_set_velocity(&s.world, ball, vec(speeds[k], 0, 0), vec(0, 0, 0)));
+            for (n = 0; n < 30; n++) {
+                double x;
+                step(&s, 1);
+                x = (double)state(&s, ball).center.x;
+                if (x > furthest || n == 0) furthest = x;
+            }
+            TEST_CHECK_(furthest < 0, "at %g m/s a ball gets to %g m", speeds[k], furthest);
+            icf_scene_destroy(&s);
+        }
+    }
+    // cards, dropped and thrown, spinning or not, on the ground and on a block of 10 cm; a block thinner
+    // than the cards are long they may get through, corner first: that turns them by a large angle in a step
+    random_seed(SEED + 9);
+    for (k = 0; k < 60; k++) {
+        icf_scene s;
+        icf_body card;
+        icf_transform pose;
+        create(&s, 0);
+        if (k % 2) {
+            floor_of(&s);
+        } else {
+            add(&s, icf_box(5, 5, R(0.05)), 0, at(0, 0, -0.05));
+        }
+        pose.q = random_turn();
+        pose.p = vec(0, 0, 0.2 + 0.05 * k);
+        card = add(&s, icf_box(R(0.05), R(0.03), R(0.001)), 800, pose);
+        OK(icf_body_set_velocity(&s.world, card, vec(0, 0, -0.1 * k),
+                                 vec(10 * (k % 3), 5, 20 * (k % 2))));
+        step(&s, 90);
+        TEST_CHECK_(state(&s, card).center.z > R(-0.1), "card %d is at %g m", k,
+                    (double)state(&s, card).center.z);
+        icf_scene_destroy(&s);
+    }
+    // small things that are let go just above something thin
+    for (k = 1; k < 30; k++) {
+        icf_scene s;
+        icf_body ball;
+        create(&s, 0);
+        add(&s, icf_box(R(0.1), R(0.1), R(0.0005)), 0, at(0, 0, 0));
+        ball = add(&s, icf_sphere(R(0.0005)), 1000, at(0, 0, 0.001 + 1e-4 * k));
+        step(&s, 20);
+        TEST_CHECK_(state(&s, ball).center.z > 0, "let go at %g mm it falls through", 0.1 * k);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* real boxes on a ramp: they stay below the angle of friction, and slide as they should above it */
+static void ramp(void)
+{
+    double slope[3] = {0.4, 0.48, 0.6};
+    int k;
+    for (k = 0; k < 3; k++) {
+        icf_scene s;
+        icf_body box;
+        icf_vec3 start, before;
+        double angle = atan(slope[k]), slid, expected, a;
+        icf_transform pose;
+        create(&s, 1e-8);
+        pose.q = turn(angle, 0, 1, 0);
+        pose.p = vec(0, 0, 0);
+        add(&s, icf_box(10, 2, R(0.5)), 0, pose);
+        pose.p = icf_quat_rotate(pose.q, vec(-2, 0, 0.7));
+        box = add(&s, icf_box(R(0.3), R(0.3), R(0.2)), 200, pose);
+        // in the step in which it comes to touch there is no friction yet, and then it settles
+        step(&s, 30);
+        start = state(&s, box).center;
+        before = state(&s, box).velocity;
+        step(&s, 60);
+        slid = length(icf_vec3_sub(state(&s, box).center, start));
+        a = 9.81 * (sin(angle) - 0.5 * cos(angle));
+        expected = slope[k] > 0.5 ? length(before) + a * (1 + 1.0 / 60) / 2 : 0;
+        TEST_CHECK_(fabs(slid - expected) < (expected > 0 ? 0.001 * expected : 5e-4),
+                    "slope %g: slid %g m, not %g", slope[k], slid, expected);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* the coefficient of restitution falls with dissipation and is what the manual says */
+static void restitution(void)
+{
+    double d[4] = {0, 0.02, 0.1, 1}, e[4];
+    int k, i;
+    for (k = 0; k < 4; k++) {
+        icf_scene s;
+        icf_body ball;
+        double fastest = 0, before;
+        create(&s, 1e-8);
+        floor_of(&s);
+        ball = add(&s, icf_sphere(R(0.1)), 1000, at(0, 0, 0.11));
+        for (i = 0; i < 2; i++) {
+            icf_collider_def c;
+            icf_collider name = icf_scene_collider_at(&s, i);
+            OK(icf_collider_get_def(&s, name, &c));
+            c.material.dissipation = R(d[k]);
+            c.material.stiffness = R(2e5);
+            OK(icf_collider_set_def(&s, name, &c));
+        }
+        OK(icf_body_set_velocity(&s.world, ball, vec(0, 0, -3), vec(0, 0, 0)));
+        before = energy(&s);
+        for (i = 0; i < 800; i++) {
+            OK(icf_scene_step(&s, R(1e-4)));
+            if ((double)state(&s, ball).velocity.z > fastest)
+                fastest = (double)state(&s, ball).velocity.z;
+        }
+        e[k] = fastest / 3;
+        TEST_CHECK(energy(&s) < before * (1 + 1e-4));
+        icf_scene_destroy(&s);
+    }
+    TEST_CHECK_(e[0] > 0.95 && e[0] < 1.01, "%g", e[0]);
+    TEST_CHECK_(fabs(e[1] - (1 - 2.0 / 3 * 0.02 * 3)) < 0.04, "%g", e[1]);
+    TEST_CHECK(e[0] > e[1] && e[1] > e[2] && e[2] > e[3] && e[3] < 0.34);
+}
+
+/* hundreds fall into a box: all stay in it, nothing gains energy, the momenta are those of the weights */
+static void drop(void)
+{
+    static icf_body body[1000];
+    icf_scene s;
+    int count = more(200, 1000), k, i;
+    double half = 0.1 * sqrt(count) / 2, worst = 0, e0, last;
+    create(&s, 0);
+    random_seed(SEED + 11);
+    box_of_walls(&s, half, 3);
+    clutter(&s, body, count, 0.1, half);
+    for (i = 0; i < count; i++) set_friction(&s, body[i], random_between(0, 1));
+    e0 = last = energy(&s);
+    for (k = 0; k < 150; k++) {
+        double now;
+        icf_diagnosis d;
+        step(&s, 1);
+        OK(icf_world_diagnose(&s.world, &d));
+        now = (double)(d.kinetic + d.potential);
+        TEST_CHECK_(now <= last + 1e-3 * e0, "step %d: energy grew by %g of %g J", k, now - last,
+                    e0);
+        TEST_CHECK(d.dissipated > R(-1e-6 * e0));
+        if ((double)d.penetration > worst) worst = (double)d.penetration;
+        last = now;
+    }
+    for (i = 0; i < count; i++) {
+        icf_vec3 p = state(&s, body[i]).center;
+        TEST_CHECK_(fabs((double)p.x) < half && fabs((double)p.y) < half && p.z > 0 && p.z < 6,
+                    "body %d is at %g %g %g", i, (double)p.x, (double)p.y, (double)p.z);
+    }
+    TEST_CHECK_(worst < 0.1, "overlap of %g m", worst);
+    icf_scene_destroy(&s);
+}
+
+/* two that meet in the air keep their momenta together, and their centre falls as it should */
+static void momenta(void)
+{
+    icf_scene s;
+    icf_body a, b;
+    icf_diagnosis d, e;
+    icf_transform pose;
+    int k, met = 0;
+    create(&s, TOLERANCE);
+    pose.q = turn(0.4, 1, 2, 3);
+    pose.p = vec(-1, 0.1, 0.05);
+    a = add(&s, icf_box(R(0.3), R(0.2), R(0.1)), 500, pose);
+    b = add(&s, icf_capsule(R(0.2), R(0.4)), 300, at(1, 0, 0));
+    OK(icf_body_set_velocity(&s.world, a, vec(3, 0, 0), vec(1, -2, 0.5)));
+    OK(icf_body_set_velocity(&s.world, b, vec(-2, 0, 0), vec(0, 1, 2)));
+    OK(icf_world_diagnose(&s.world, &d));
+    for (k = 0; k < 60; k++) {
+        step(&s, 1);
+        met += event_of(&s, a, b) != NULL;
+    }
+    OK(icf_world_diagnose(&s.world, &e));
+    TEST_CHECK(met > 0);
+    TEST_CHECK(fabs((double)(e.momentum.x - d.momentum.x)) < 1e4 * EPS * (double)d.mass);
+    TEST_CHECK(fabs((double)(e.momentum.y - d.momentum.y)) < 1e4 * EPS * (double)d.mass);
+    TEST_CHECK(fabs((double)(e.momentum.z - d.momentum.z + d.mass * R(9.81))) <
+               1e4 * EPS * (double)d.mass * 10);
+    TEST_CHECK(energy(&s) < (double)(d.kinetic + d.potential));
+    icf_scene_destroy(&s);
+}
+
+// ------------------------------------------------------------------------------------------------
+// Questions
+
+static void rays(void)
+{
+    icf_scene s;
+    icf_body body[MANY];
+    icf_collider found[256];
+    int round, i, k, hits = 0, seen = 0;
+    create(&s, 0);
+    fill(&s, body);
+    for (i = 0; i < MANY; i += 5) {
+        icf_collider_def d;
+        OK(icf_collider_get_def(&s, collider_of(&s, body[i]), &d));
+        if (i % 2)
+            d.sensor = 1;
+        else
+            d.category = 4;
+        OK(icf_collider_set_def(&s, collider_of(&s, body[i]), &d));
+    }
+    for (round = 0; round < 6; round++) {
+        step(&s, 15);
+        OK(icf_scene_update(&s));
+        for (k = 0; k < 200; k++) {
+            icf_vec3 o = vec(random_between(-1.5, 1.5), random_between(-1.5, 1.5),
+                             random_between(-0.2, 2)),
+                     way = vec(random_between(-1, 1), random_between(-1, 1), random_between(-1, 1));
+            icf_real most = R(random_between(0.5, 5)), best = ICF_REAL_MAX;
+            uint32_t mask = k % 3 ? 0xffffffffu : 5u - (uint32_t)(k % 2) * 4u;
+            icf_scene_hit hit;
+            int answer = icf_scene_ray(&s, o, way, most, mask, &hit), first = -1;
+            for (i = 0; i < icf_scene_collider_count(&s); i++) {
+                icf_collider c = icf_scene_collider_at(&s, i);
+                icf_collider_def d;
+                icf_transform pose = icf_transform_identity();
+                icf_ray_hit one;
+                if (icf_collider_get_def(&s, c, &d) != ICF_RESULT_OK || d.sensor ||
+                    !(d.category & mask))
+                    continue;
+                if (d.body.generation) pose = state(&s, d.body).pose;
+                if (icf_shape_ray(&d.shape, &pose, o, way, most, &one) && one.t < best) {
+                    best = one.t;
+                    first = i;
+                }
+            }
+            TEST_CHECK(answer == (first >= 0));
+            if (!answer || first < 0) continue;
+            hits++;
+            TEST_CHECK(hit.collider.index == (uint32_t)first &&
+                       icf_collider_is_valid(&s, hit.collider));
+            TEST_CHECK(!(hit.t < best) && !(hit.t > best));
+            TEST_CHECK(length(icf_vec3_sub(hit.point, icf_vec3_add_scaled(o, hit.t, way))) < 1e-5);
+            TEST_CHECK(fabs(length(hit.normal) - 1) < 1e-5);
+        }
+        for (k = 0; k < 100; k++) {
+            icf_aabb box;
+            int32_t count, less, j;
+            box.lower = vec(random_between(-1, 1), random_between(-1, 1), random_between(0, 2));
+            box.upper = icf_vec3_add(box.lower, vec(random_between(0, 0.5), 0.2, 0.3));
+            count = icf_scene_overlaps(&s, &box, found, 256);
+            less = icf_scene_overlaps(&s, &box, found + 200, 3);
+            TEST_CHECK(count == less && icf_scene_overlaps(&s, &box, NULL, 0) == count);
+            for (j = 0; j < 3 && j < count; j++) { // some of them
+                int named = 0;
+                for (i = 0; i < count; i++) named |= found[i].index == found[200 + j].index;
+                TEST_CHECK(named && icf_collider_is_valid(&s, found[200 + j]));
+            }
+            for (j = 0; j < count; j++) {
+                TEST_CHECK(icf_collider_is_valid(&s, found[j]));
+                TEST_CHECK(j == 0 || found[j].index > found[j - 1].index);
+            }
+            seen += count;
+            for (i = 0; i < icf_scene_collider_count(&s); i++) { // none is missing
+                icf_collider_def d;
+                icf_transform pose = icf_transform_identity();
+                icf_aabb own;
+                int named = 0;
+                OK(icf_collider_get_def(&s, icf_scene_collider_at(&s, i), &d));
+                if (d.body.generation) pose = state(&s, d.body).pose;
+                icf_shape_bounds(&d.shape, &pose, 0, &own);
+                if (own.lower.x > box.upper.x || own.lower.y > box.upper.y ||
+                    own.lower.z > box.upper.z || own.upper.x < box.lower.x ||
+                    own.upper.y < box.lower.y || own.upper.z < box.lower.z)
+                    continue;
+                for (j = 0; j < count; j++) named |= found[j].index == (uint32_t)i;
+                TEST_CHECK(named);
+            }
+        }
+    }
+    TEST_CHECK_(hits > 300 && seen > 300, "%d hits, %d found", hits, seen);
+    icf_scene_destroy(&s);
+}
+
+static void debug_lines(void)
+{
+    static icf_line lines[20000];
+    icf_scene s;
+    icf_body body[MANY], arm;
+    icf_joint_def j = icf_default_joint_def(ICF_JOINT_BALL);
+    icf_joint joint;
+    int32_t shapes, all, touches_n, forces, i, n = 0, c;
+    create(&s, 0);
+    fill(&s, body);
+    arm = add(&s, icf_sphere(R(0.1)), 100, at(5, 5, 5));
+    j.parent = add(&s, icf_sphere(R(0.1)), 100, at(5, 5, 6));
+    j.child = arm;
+    OK(icf_world_frames(&s.world, j.parent, arm, vec(5, 5, 5.5), vec(0, 0, 1), &j.parent_frame,
+                        &j.child_frame));
+    OK(icf_joint_create(&s.world, &j, &joint));
+    step(&s, 90);
+    shapes = icf_scene_debug_lines(&s, ICF_DRAW_SHAPES, 1, NULL, 0);
+    touches_n = icf_scene_debug_lines(&s, ICF_DRAW_TOUCHES, 1, NULL, 0);
+    forces = icf_scene_debug_lines(&s, ICF_DRAW_FORCES, 10, NULL, 0);
+    TEST_CHECK(touches_n == icf_world_touch_count(&s.world));
+    TEST_CHECK(forces > 0 && forces <= touches_n);
+    TEST_CHECK(icf_scene_debug_lines(&s, ICF_DRAW_JOINTS, 1, NULL, 0) == 1);
+    TEST_CHECK(icf_scene_debug_lines(&s, 0, 1, NULL, 0) == 0);
+    all = icf_scene_debug_lines(&s, 15, 1, lines, 20000);
+    TEST_CHECK(all == shapes + touches_n + forces + 1 && all < 20000);
+    lines[7].color = 0x55555555u;
+    TEST_CHECK(icf_scene_debug_lines(&s, 15, 1, lines, 7) == all && lines[7].color == 0x55555555u);
+    (void)icf_scene_debug_lines(&s, 15, 1, lines, 20000);
+    // lines of shapes lie on the surface of the collider whose turn it is
+    for (c = 0; c < icf_scene_collider_count(&s); c++) {
+        icf_collider_def d;
+        icf_transform pose;
+        int32_t count = 12;
+        OK(icf_collider_get_def(&s, icf_scene_collider_at(&s, c), &d));
+        pose = state(&s, d.body).pose;
+        if (d.shape.kind == ICF_SHAPE_HALF_SPACE) count = 42;
+        if (d.shape.kind == ICF_SHAPE_SPHERE) count = 72;
+        if (d.shape.kind == ICF_SHAPE_CAPSULE) count = 100;
+        for (i = 0; i < count && n < shapes; i++, n++) {
+            icf_separation a, b;
+            icf_shape_point(&d.shape, &pose, lines[n].a, &a);
+            icf_shape_point(&d.shape, &pose, lines[n].b, &b);
+            TEST_CHECK_(fabs((double)a.distance) < 1e-5 && fabs((double)b.distance) < 1e-5,
+                        "collider %d line %d: %g %g", c, i, (double)a.distance, (double)b.distance);
+        }
+    }
+    TEST_CHECK_(n == shapes, "%d lines expected, not %d", n, shapes);
+    for (i = 0; i < all; i++) TEST_CHECK(lines[i].color <= 0xffffffu);
+    // the force on what stands alone is its weight, 1 m for the mass of `scale`
+    icf_scene_destroy(&s);
+    create(&s, TOLERANCE);
+    floor_of(&s);
+    add(&s, icf_sphere(R(0.1)), 1000, at(0, 0, 0.1));
+    step(&s, 200);
+    TEST_CHECK(icf_scene_debug_lines(&s, ICF_DRAW_FORCES, R(4 * 3.14159265358979 / 3), lines, 10) ==
+               1);
+    TEST_CHECK(fabs(length(icf_vec3_sub(lines[0].b, lines[0].a)) - 1) < 1e-3);
+    icf_scene_destroy(&s);
+}
+
+TEST_LIST = {
+    {"stack_of_boxes",    stack_of_boxes   },
+    {"crooked_stack",     crooked_stack    },
+    {"stack_of_cards",    stack_of_cards   },
+    {"pyramid",           pyramid          },
+    {"mixed_stack",       mixed_stack      },
+    {"same_script",       same_script      },
+    {"save_and_load",     save_and_load    },
+    {"events_after_load", events_after_load},
+    {"damaged",           damaged          },
+    {"growth_is_silent",  growth_is_silent },
+    {"growth",            growth           },
+    {"all_or_nothing",    all_or_nothing   },
+    {"filters",           filters          },
+    {"never_meet",        never_meet       },
+    {"sensors",           sensors          },
+    {"names",             names            },
+    {"nothing",           nothing          },
+    {"bouncing",          bouncing         },
+    {"touch_colliders",   touch_colliders  },
+    {"edited",            edited           },
+    {"combining",         combining        },
+    {"densities",         densities        },
+    {"compounds",         compounds        },
+    {"carried",           carried          },
+    {"tunnels",           tunnels          },
+    {"ramp",              ramp             },
+    {"restitution",       restitution      },
+    {"drop",              drop             },
+    {"momenta",           momenta          },
+    {"rays",              rays             },
+    {"debug_lines",       debug_lines      },
+    {NULL,                NULL             }
+};
