@@ -18,7 +18,7 @@ PEERS_FLAGS = -O3 -march=native -I/usr/include/eigen3 -I/usr/include/suitesparse
 PEERS_LIBS_cholesky = -lcholmod -lldl -lopenblas -ldl
 PEERS_PACKAGES_cholesky = g++ libeigen3-dev libopenblas-dev libsuitesparse-dev
 
-HEADERS := $(wildcard *.h tests/*.h bench/*.h bench/*/*.h)
+HEADERS := $(wildcard *.h tests/*.h examples/*.h bench/*.h bench/*/*.h)
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 BENCHMARKS := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -63,6 +63,7 @@ check:
 	@sh tests/check_symbols.sh
 	@sh tests/check_contraction.sh
 	@sh tests/check_bits.sh
+	@sh tests/check_replay.sh
 	@$(MAKE) --no-print-directory strict
 	@$(MAKE) --no-print-directory sanitize
 	@cat build/closing-line

@@ -9785,7 +9785,6 @@ typedef enum icfi_room {
 /* Room for `needed` of something: twice of what there was, in a world that can grow. */
 static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
 {
-    static const char* const name[] = {"bodies", "joints", "constraints", "contacts"};
     icf_world_def def = icf_default_world_def();
     int32_t* capacity;
     (void)icf_world_get_def(w, &def);
@@ -9796,7 +9795,13 @@ static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
     default: capacity = &def.contacts; break;
     }
     if (needed <= *capacity) return ICF_RESULT_OK;
-    if (!w->owner) return icfi_world_full(w, name[what], (size_t)needed);
+    if (!w->owner) {
+        const char* name = what == ICFI_ROOM_BODIES        ? "bodies"
+                           : what == ICFI_ROOM_JOINTS      ? "joints"
+                           : what == ICFI_ROOM_CONSTRAINTS ? "constraints"
+                                                           : "contacts";
+        return icfi_world_full(w, name, (size_t)needed);
+    }
     *capacity = needed < 0x1fffffff ? 2 * needed : needed;
     return icfi_world_grow(w, &def);
 }
@@ -9809,27 +9814,44 @@ static uint64_t icfi_hash_number(uint64_t hash, uint64_t x)
     return (hash ^ x) * (uint64_t)0x100000001b3u;
 }
 
+/* The number at p, of 64 bits, or two of 32 */
+static inline uint64_t icfi_hash_load(const unsigned char* p, size_t size)
+{
+    uint64_t x;
+    uint32_t half[2];
+    if (size == 8) {
+        ICFI_MEMCPY(&x, p, 8);
+        return x;
+    }
+    ICFI_MEMCPY(half, p, 8);
+    return half[0] | (uint64_t)half[1] << 32;
+}
+
+static inline uint64_t icfi_hash_mix(uint64_t hash, uint64_t x)
+{
+    hash = icfi_hash_number(hash, x);
+    return hash ^ hash >> 29; /* high bits go through the whole of the hash, too */
+}
+
+/* `count` times eight bytes, of numbers of `size` bytes */
 static uint64_t icfi_hash_words(uint64_t hash, const void* data, size_t count, size_t size)
 {
     const unsigned char* p = (const unsigned char*)data;
+    uint64_t h[4]; /* in four streams, which do not wait for each other */
     size_t i;
-    for (i = 0; i < count; i++) {
-        if (size == 8) {
-            uint64_t x;
-            ICFI_MEMCPY(&x, p + 8 * i, 8);
-            /* both halves go through the whole of the hash */
-            hash = icfi_hash_number(hash, x & 0xffffffffu);
-            hash = icfi_hash_number(hash, x >> 32);
-        } else {
-            uint32_t x;
-            ICFI_MEMCPY(&x, p + 4 * i, 4);
-            hash = icfi_hash_number(hash, x);
-        }
+    for (i = 0; i < 4; i++) h[i] = hash + i;
+    for (i = 0; i + 4 <= count; i += 4, p += 32) {
+        h[0] = icfi_hash_mix(h[0], icfi_hash_load(p, size));
+        h[1] = icfi_hash_mix(h[1], icfi_hash_load(p + 8, size));
+        h[2] = icfi_hash_mix(h[2], icfi_hash_load(p + 16, size));
+        h[3] = icfi_hash_mix(h[3], icfi_hash_load(p + 24, size));
     }
-    return hash;
+    for (; i < count; i++, p += 8) h[i & 3] = icfi_hash_mix(h[i & 3], icfi_hash_load(p, size));
+    hash = icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]);
+    return icfi_hash_mix(hash, h[3]);
 }
 
-/* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32 */
+/* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32, each an even number of those */
 static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count, size_t record,
                                   size_t reals, size_t longs)
 {
@@ -9837,9 +9859,10 @@ static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count
     size_t at = reals * sizeof(icf_real), end = at + longs * 8;
     int32_t i;
     for (i = 0; i < count; i++, p += record) {
-        hash = icfi_hash_words(hash, p, reals, sizeof(icf_real));
-        hash = icfi_hash_words(hash, p + at, longs, 8);
-        hash = icfi_hash_words(hash, p + end, (record - end) / 4, 4);
+        hash = icfi_hash_words(hash, p, at / 8, sizeof(icf_real));
+        hash = icfi_hash_mix(hash, icfi_hash_load(p + at, 8));
+        hash = icfi_hash_words(hash, p + at + 8, longs - 1, 8);
+        hash = icfi_hash_words(hash, p + end, (record - end) / 8, 4);
     }
     return hash;
 }
@@ -9869,10 +9892,10 @@ static uint64_t icfi_state_hash(const icfi_header* header, const void* body, con
 static uint64_t icfi_checksum(const icfi_header* h, const void* body, const void* joint,
                               const void* constraint, const void* memory)
 {
-    const int32_t capacity[5] = {h->bodies, h->joints, h->constraints, h->contacts, h->tree};
+    const int32_t capacity[6] = {h->bodies, h->joints, h->constraints, h->contacts, h->tree, 0};
     uint64_t hash = icfi_state_hash(h, body, joint, constraint, memory);
-    hash = icfi_hash_words(hash, capacity, 5, sizeof *capacity);
-    return icfi_hash_words(hash, &h->solver, 1, sizeof h->solver);
+    hash = icfi_hash_words(hash, capacity, 3, sizeof *capacity);
+    return icfi_hash_mix(hash, h->solver);
 }
 
 ICF_API uint64_t icf_world_hash(const icf_world* world)
@@ -10904,9 +10927,9 @@ static void icfi_euler_change(icfi_sim* s, const icfi_world_tree* tree, const ic
 }
 
 /* Symplectic Euler's free velocities of a tree again, with the forces that are quadratic in velocities,
-   gyroscopic and centrifugal, at the mean of the old and new ones: they do no work then, where at the old ones
-   they feed what turns fast. One or two rounds are enough, and what is slow needs none. A step that is too long
-   for what turns, so that they do not settle, is made without them: they do no work then either. */
+   gyroscopic and centrifugal, at the mean of the old and new ones: they do no work then, where at the old
+   ones they feed what turns fast. One or two rounds are enough, and what is slow needs none. A step that is
+   too long for what turns, so that they do not settle, is made without them: they do no work then either. */
 static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
 {
     const icf_real* v0 = s->v0 + tree->dof;
@@ -11476,8 +11499,8 @@ static int icfi_has_motor(const icfi_joint* j, int32_t number)
            (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
 }
 
-/* The distance d of a row that moves by h u is d + h u at the end of the step. By the midpoint rule it moves by
-   h (blend u + (1 - blend) u0), for which this is the same distance but for a factor. */
+/* The distance d of a row that moves by h u is d + h u at the end of the step. By the midpoint rule it moves
+   by h (blend u + (1 - blend) u0), for which this is the same distance but for a factor. */
 static icf_real icfi_ahead(const icfi_sim* s, icf_real distance, icf_real u0)
 {
     return s->blend < 1 ? (distance + s->h * (1 - s->blend) * u0) / s->blend : distance;
@@ -13327,9 +13350,11 @@ ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
     icf_result result;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
-    result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
-    if (result != ICF_RESULT_OK) return result;
-    icfi_sim_open(world, &s);
+    if (s.session->touches >= s.header->contacts) {
+        result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+    }
     s.touch[s.session->touches++] = *touch;
     return ICF_RESULT_OK;
 }
