@@ -7,7 +7,7 @@ CFLAGS ?= -O2
 CXXFLAGS ?= -O2
 LDLIBS = -lm
 
-MAIN_EXAMPLE = 04_arm
+MAIN_EXAMPLE = 05_clutter
 
 # tests/test_X.c makes build/test_X and build/test_X_float; those named here are also built with
 # ICF_NO_SIMD, as test_X_scalar and test_X_scalar_float
@@ -36,7 +36,7 @@ endif
 .SECONDARY:
 
 main: build/$(MAIN_EXAMPLE)
-	./build/$(MAIN_EXAMPLE)
+	./build/$(MAIN_EXAMPLE) build/$(MAIN_EXAMPLE).html
 
 help:
 	@echo "make              builds and runs the main example, $(MAIN_EXAMPLE)"

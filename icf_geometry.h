@@ -2,8 +2,8 @@
 
    Optional: icf.h is complete without it. It finds where shapes touch: distances and depths of
    spheres, capsules, boxes and half-spaces, points of contact, rays, masses, and which of many are near
-   each other. All of it is plain functions of values, usable without a world. The scene, which puts
-   shapes on bodies and hands contacts to the world of icf.h, will come on top.
+   each other. All of that is plain functions of values, usable without a world. The scene puts shapes on
+   the bodies of icf.h's world, finds where they touch at every step, and moves them.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of icf.h.
 
    DO THIS
@@ -22,12 +22,23 @@
 
        int main(void)
        {
-           icf_shape box = icf_box(1, 1, (icf_real)0.5), ball = icf_sphere((icf_real)0.25);
-           icf_transform here = icf_transform_identity(), there = here;
-           icf_separation s;
-           there.p.z = 1; // the ball is above the box
-           icf_shape_distance(&box, &here, &ball, &there, &s);
-           printf("%.2f m apart, along %.0f %.0f %.0f\n", s.distance, s.normal.x, s.normal.y, s.normal.z);
+           icf_scene_def def = icf_default_scene_def();
+           icf_transform pose = icf_transform_identity();
+           icf_body_state state;
+           icf_scene scene = {0};
+           icf_body box;
+           int i;
+
+           icf_scene_create(&scene, &def);
+           icf_scene_add(&scene, icf_half_space(), 0, pose, NULL); // the ground, z = 0: it has no density
+           pose.p.z = 2;
+           icf_scene_add(&scene, icf_box((icf_real)0.5, (icf_real)0.5, (icf_real)0.5), 1000, pose, &box);
+           for (i = 0; i < 120; i++) {
+               if (icf_scene_step(&scene, (icf_real)(1.0 / 60)) != ICF_RESULT_OK) return 1;
+           }
+           icf_body_get_state(&scene.world, box, &state);
+           printf("a tonne on four corners sinks in by %.1f mm\n", 1000 * (0.5 - state.center.z));
+           icf_scene_destroy(&scene);
            return 0;
        }
 
@@ -47,7 +58,7 @@
          >>scene                                layer 13: shapes on bodies
          >>patches                              layer 14: pressure fields and sphere lattices
 
-   The sections >>scene and >>patches hold their place in this version and are empty.
+   The section >>patches holds its place in this version and is empty.
 
    OPTIONS
 
@@ -67,6 +78,30 @@
        icf_shape_bounds          box along the axes of the world
        icf_manifold_make         points of contact of two shapes, each with distance, area and a name
        icf_broad_phase_...       of many boxes those that overlap, kept up to date while they move
+       icf_scene_...             all of it, on the bodies of a world
+
+   STEP BY STEP: A SCENE
+
+       icf_scene_create(&scene, &def);                          // or icf_scene_init, in memory of your own
+       icf_scene_add(&scene, shape, density, pose, &body);      // a body and its shape; or, one by one,
+       icf_body_create(&scene.world, &body_def, &body);         // bodies, joints, forces: all of icf.h
+       icf_collider_create(&scene, &collider_def, &collider);   // as many shapes on a body as you like
+       icf_scene_set_density(&scene, body, density);            // and its mass from them
+       loop:
+           icf_scene_step(&scene, dt);
+           icf_scene_events(&scene, &count);                    // who began or ended to touch, how hard
+           icf_scene_ray(...); icf_scene_debug_lines(...);
+       icf_scene_destroy(&scene);
+
+   To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
+   icf_scene_solve, in place of icf_scene_step.
+
+   Which stiffness. A point of contact has the default 1e6 N/m, and a box on its face four of them: a
+   stack of a ton sinks in by millimetres, and heavier or finer things want another number in their
+   material. Thin things at high speed: shapes are kept from passing through each other along straight
+   lines; what turns by much in a step can get through what is thinner than it. Shorter steps help.
+
+   Pointers that icf_scene_events gives last until the next call that changes the scene.
 
    To step a scene of your own:
 
@@ -547,8 +582,9 @@ ICF_API icf_result icf_scene_touch_colliders(const icf_scene* scene, int32_t tou
 ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t* count);
 
 /* The nearest collider whose category is in the mask, not a sensor, that a ray meets at 0 <= t <= t_most; 0
-   if there is none. And colliders whose boxes overlap one, as in icf_broad_phase_overlaps. Both look
-   where bodies were at the last icf_scene_detect or step; call icf_scene_update if you moved some since. */
+   if there is none. And colliders whose bounds overlap a box, in the order of their slots. Both look where
+   bodies were after the last step; call icf_scene_update if you moved some since, added colliders, or loaded
+   the scene. */
 ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
                           icf_real t_most, uint32_t mask, icf_scene_hit* hit);
 ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
@@ -2570,7 +2606,7 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     icfi_gcopy3(axis.n, &v);
     out->normal = icfi_gfrom(&fa, v);
     lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
-    if (lowest > axis.s + 32 * ICFI_GEPS * x.size + keep / 256) {
+    if (lowest > axis.s + 32 * ICFI_GEPS * x.size + 4 * keep) {
         if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
         icfi_gwitness_point(&x, &fa, &axis, p, q, most, out);
     }
@@ -4819,6 +4855,10 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
     for (; known < s->header->pair_count; known++) {
         if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
     }
+    /* where rays find them from now on */
+    for (i = 0; i < s->header->collider_end; i++) {
+        if (s->collider[i].flags & 1u) icfi_see(scene, s->collider + i, s->seen + i);
+    }
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
     s->header->pair_count = session->pairs;
     for (i = 0; i < s->header->collider_end; i++) {
@@ -4919,20 +4959,41 @@ ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 dire
     return 1;
 }
 
+/* Whether the bounds of a collider, where it was seen last, overlap a box */
+static int icfi_in_box(const icfi_stage* s, int32_t slot, const icf_aabb* box)
+{
+    const icfi_collider* c = s->collider + slot;
+    icf_aabb own;
+    if (!(c->flags & 1u) || s->seen[slot].kind < 0) return 0;
+    icf_shape_bounds(&c->shape, &s->seen[slot].body.pose, 0, &own);
+    return own.lower.x <= box->upper.x && box->lower.x <= own.upper.x &&
+           own.lower.y <= box->upper.y && box->lower.y <= own.upper.y &&
+           own.lower.z <= box->upper.z && box->lower.z <= own.upper.z;
+}
+
 ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
                                    icf_collider* colliders, int32_t most)
 {
     icfi_stage s;
-    int32_t i, count, room;
+    int32_t i, count = 0, near, *slot;
     if (!icfi_scene_is(scene) || !box || most < 0 || (most && !colliders)) return 0;
     icfi_stage_open(scene, &s);
-    /* an icf_collider has room for two numbers: the proxies go into the second half of what is there,
-       and are turned into names from the front */
-    room = most;
-    count = icf_broad_phase_overlaps(s.broad, box, (int32_t*)(void*)colliders + room, room);
-    for (i = 0; i < count && i < room; i++) {
-        int32_t slot = ((int32_t*)(void*)colliders)[room + i];
-        colliders[i] = icfi_collider_name(&s, slot);
+    /* the broad phase names those that may; where there is no room for all of them, everything is tried. An
+       icf_collider has room for two numbers: slots go into the second half of the array, and names into
+       the first */
+    slot = (int32_t*)(void*)colliders + most;
+    near = icf_broad_phase_overlaps(s.broad, box, slot, most);
+    if (near > most) {
+        for (i = 0; i < s.header->collider_end; i++) {
+            if (!icfi_in_box(&s, i, box)) continue;
+            if (count < most) colliders[count] = icfi_collider_name(&s, i);
+            count++;
+        }
+        return count;
+    }
+    for (i = 0; i < near; i++) {
+        int32_t one = slot[i];
+        if (icfi_in_box(&s, one, box)) colliders[count++] = icfi_collider_name(&s, one);
     }
     return count;
 }

@@ -1,13 +1,15 @@
 /* 05_clutter.c - forty balls and boxes fall into a box of walls
 
    Shows: the scene of icf_geometry.h. Shapes are put on bodies, icf_scene_step finds where they touch and
-   moves them. This is the clutter of the ICF paper, in the thirty lines of make_scene and main.
+   moves them. This is the clutter of the ICF paper, in the thirty lines of make_scene and main. Given the
+   name of a file, it writes a page there that plays what happened.
 
-   Build: cc examples/05_clutter.c -lm
+   Build: cc examples/05_clutter.c -lm    Run: ./a.out clutter.html
    Its last line: 40 of 40 bodies are in the box, quiet, and none overlaps by a millimetre */
 
 #define ICF_IMPLEMENTATION
 #include "../icf_geometry.h"
+#include "replay.h"
 
 #include <stdio.h>
 
@@ -41,16 +43,27 @@ static icf_result make_scene(icf_scene* scene, icf_body* body)
     return result;
 }
 
-int main(void)
+int main(int argc, char** argv)
 {
     icf_scene scene = {0};
     icf_body body[COUNT];
     icf_body_state state;
     icf_diagnosis d;
     icf_result result = make_scene(&scene, body);
+    replay page;
     int i, step, inside = 0;
+    replay_begin(&page, "forty balls and boxes", ICF_R(1.0) / 60);
+    for (i = 0; i < icf_scene_collider_count(&scene);
+         i++) { /* all but the walls, which would hide it */
+        icf_collider_def c;
+        if (i >= 1 && i <= 4) continue;
+        icf_collider_get_def(&scene, icf_scene_collider_at(&scene, i), &c);
+        replay_shape(&page, c.body, &c.shape, i ? REPLAY_COLOR : 0xc8ccd0);
+    }
+    replay_frame(&page, &scene.world);
     for (step = 1; step <= 600 && result == ICF_RESULT_OK; step++) {
         result = icf_scene_step(&scene, ICF_R(1.0) / 60);
+        replay_frame(&page, &scene.world);
         if (step % 60) continue;
         icf_world_diagnose(&scene.world, &d);
         printf("%2d s: %3d touches, %8.2f J kinetic, overlap %.1f mm\n", step / 60,
@@ -68,8 +81,11 @@ int main(void)
                   state.center.z > 0 && state.center.z < 4;
     }
     icf_scene_destroy(&scene);
+    if (argc > 1 && !replay_write(&page, argv[1])) printf("%s: %s\n", argv[1], page.error);
+    replay_free(&page);
     printf("%d of %d bodies are in the box, %s, and %s\n", inside, COUNT,
            d.kinetic < 1 ? "quiet" : "not quiet",
            d.penetration < ICF_R(0.001) ? "none overlaps by a millimetre" : "some overlap");
+    if (argc > 1) printf("to see it, open %s\n", argv[1]);
     return 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the examples that make has built, in double and float, and compares their last line with the one
 # that their first comment promises ("Its last line: ..."). Then builds and runs, as a reader would, the
-# program in README.md, whose output stands below it, and the one at the top of icf.h.
+# program in README.md, whose output stands below it, and those at the top of the headers.
 
 cd "$(dirname "$0")/.." || exit 1
 cc=${CC:-cc}
@@ -38,9 +38,11 @@ awk '/^```c$/ { program = 1 } program && /^```text$/ { on = 1; next } /^```/ && 
     README.md >build/reader/promised
 diff build/reader/promised build/reader/output || wrong "README.md promises another output"
 
-awk '/^   A complete program/ { found = 1; next } found && /^   [^ ]/ { exit }
-     found { sub(/^       /, ""); print }' icf.h >build/reader/main.c
-try icf.h
+for header in icf.h icf_geometry.h; do
+    awk '/^   A complete program/ { found = 1; next } found && /^   [^ ]/ { exit }
+         found { sub(/^       /, ""); print }' $header >build/reader/main.c
+    try $header
+done
 
-[ $failed -eq 0 ] && echo "examples, README.md and the manual's program: ok"
+[ $failed -eq 0 ] && echo "examples, README.md and the manuals' programs: ok"
 exit $failed
