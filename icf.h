@@ -2623,7 +2623,12 @@ ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_
     int32_t i, j, k;
     for (j = 0; j < n; j++, to += ld) {
         icf_real f[6];
-        for (k = 0; k < rows; k++) f[k] = -y[k * n + j];
+        int some = 0;
+        for (k = 0; k < rows; k++) {
+            f[k] = -y[k * n + j];
+            some |= f[k] != 0;
+        }
+        if (!some) continue; /* a joint that does not move what the link reads */
         for (i = 0; i + ICFI_LANES <= m; i += ICFI_LANES) {
             ICFI_V sum = ICFI_LOAD(to + i);
             for (k = 0; k < rows; k++) sum = ICFI_MULSUB(sum, ICFI_LOAD(x + k * m + i), f[k]);
@@ -6063,8 +6068,8 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a)
         for (j = 0; j < i; j++) {
             icf_real x = a[i * n + j], y = a[j * n + i];
             /* inertia tensors are turned, and that rounds */
-            if (ICF_FABS(x - y) >
-                1000 * ICFI_EPSILON * ICF_SQRT(a[i * n + i]) * ICF_SQRT(a[j * n + j])) {
+            if (x != y && ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(a[i * n + i]) *
+                                                ICF_SQRT(a[j * n + j])) {
                 return ICF_RESULT_NOT_SYMMETRIC;
             }
         }
@@ -6355,6 +6360,32 @@ static void icfi_link_velocity(const icfi_solve* s, int32_t link, const icf_real
     icfi_read_link(s, link, v, u);
 }
 
+/* L y = b with the factor of a clique, y stored as y / d */
+static void icfi_half_solve(int32_t n, const icf_real* factor, icf_real* x)
+{
+    ICFI_WIDEST(icfi_forward, (n, n, factor, n, x));
+    ICFI_WIDEST_END();
+}
+
+/* W += K A^-1 K' for the K in scratch, of a large clique: half of a solve for each row, as A^-1 = L'^-1 D^-1
+   L^-1 */
+static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, const icf_real* factor,
+                              icf_real w[36])
+{
+    icf_real *y = s->scratch, *z = s->dv;
+    int32_t i, j, q;
+    for (i = 0; i < rows; i++) icfi_half_solve(n, factor, y + i * n);
+    for (i = 0; i < rows; i++) {
+        for (q = 0; q < n; q++) z[q] = y[i * n + q] / factor[q * n + q];
+        for (j = 0; j <= i; j++) {
+            icf_real sum = 0;
+            for (q = 0; q < n; q++) sum += z[q] * y[j * n + q];
+            w[i * rows + j] += sum;
+            if (j < i) w[j * rows + i] += sum;
+        }
+    }
+}
+
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
 static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36])
 {
@@ -6366,6 +6397,10 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
         const icf_real* block = p->blocks + s->block_at[k];
         if (!n) continue;
         ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
+        if (n > 8) {
+            icfi_add_delassus(s, rows, n, s->factor + s->mass_at[c], w);
+            continue;
+        }
         (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->scratch, rows, n);
         for (i = 0; i < rows; i++) {
             for (j = 0; j < rows; j++) {
@@ -6575,8 +6610,18 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
     const icf_problem* p = s->p;
     int32_t k;
     for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = p->clique_sizes[c], f = s->first[c];
-        icfi_apply(n, n, p->mass + s->mass_at[c], x + f, y + f, 0);
+        int32_t c = island->clique[k], n = p->clique_sizes[c], f = s->first[c], j;
+        const icf_real* mass = p->mass + s->mass_at[c];
+        if (n <= 8) {
+            icfi_apply(n, n, mass, x + f, y + f, 0);
+            continue;
+        }
+        /* A is symmetric: its rows are its columns, six at a time */
+        for (j = 0; j < n; j++) y[f + j] = 0;
+        for (j = 0; j < n; j += 6) {
+            icfi_add_product(n - j < 6 ? n - j : 6, n, mass + (size_t)j * (size_t)n, 1, x + f + j,
+                             y + f, n);
+        }
     }
     for (k = 0; k < island->couplings; k++) {
         int32_t e = island->coupling[k], a = p->coupling_pairs[2 * e],
@@ -6624,6 +6669,11 @@ static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
         icfi_sum_impulses(s, link, gamma);
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b];
+            if (p->clique_sizes[c] > 8) {
+                icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
+                                 1, gamma, s->impulse + s->first[c], p->clique_sizes[c]);
+                continue;
+            }
             icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c],
                                   p->blocks + s->block_at[b], gamma, s->impulse + s->first[c]);
         }
@@ -9515,11 +9565,18 @@ static icfi_header* icfi_header_of(const icf_world* w)
     return ICFI_AT(icfi_header, w->memory, 0);
 }
 
-/* The bodies alone, which follow the header: for what is asked often */
+/* The bodies and joints alone, which follow the header: for what is asked often */
 static icfi_body* icfi_bodies_of(const icf_world* w)
 {
-    return ICFI_AT(icfi_body, w->memory,
-                   (sizeof(icfi_header) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE);
+    size_t at = (sizeof(icfi_header) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    return ICFI_AT(icfi_body, w->memory, at);
+}
+
+static icfi_joint* icfi_joints_of(const icf_world* w)
+{
+    size_t bytes = (size_t)icfi_header_of(w)->bodies * sizeof(icfi_body);
+    bytes = (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    return ICFI_AT(icfi_joint, icfi_bodies_of(w), bytes);
 }
 
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
@@ -12742,12 +12799,10 @@ static void icfi_joint_fill(icfi_joint* j, const icf_joint_def* d)
 
 static icfi_joint* icfi_find_joint(const icf_world* w, icf_joint name)
 {
-    icfi_sim s;
     icfi_joint* j;
     if (!icfi_world_is(w) || !name.generation) return NULL;
     if (name.index >= (uint32_t)icfi_header_of(w)->joint_end) return NULL;
-    icfi_sim_open(w, &s);
-    j = s.joint + name.index;
+    j = icfi_joints_of(w) + name.index;
     return (j->flags & ICFI_ALIVE) && j->generation == name.generation ? j : NULL;
 }
 
