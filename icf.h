@@ -10080,7 +10080,8 @@ static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
         if (!icfi_slot_is(b.next, s->h.body_end)) return 0;
         if (!(b.flags & ICFI_ALIVE)) continue;
         if (icfi_kind_of(&b) > ICF_BODY_KINEMATIC || icfi_locks_of(&b) > 63u) return 0;
-        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_body, user), &b.m.q.x)) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_body, user), ICFI_AT(const icf_real, &b, 0)))
+            return 0;
         if (b.mass < 0 || !icfi_inertia_is_one(b.inertia)) return 0;
         if (!icfi_slot_is(b.joint, s->h.joint_end)) return 0;
         if (b.joint < 0) continue;
@@ -10122,7 +10123,9 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
         if (!icfi_slot_is(c.next, s->h.constraint_end)) return 0;
         if (!(c.flags & ICFI_ALIVE)) continue;
         if (c.kind < ICF_CONSTRAINT_WELD || c.kind > ICF_CONSTRAINT_COUPLER) return 0;
-        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_constraint, user), &c.frame[0].q.x)) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_constraint, user),
+                             ICFI_AT(const icf_real, &c, 0)))
+            return 0;
         if (c.kind != ICF_CONSTRAINT_COUPLER) {
             if (c.body[0] < -1 || c.body[1] < -1 || c.body[0] == c.body[1]) return 0;
             if (!icfi_saved_alive(s, c.body[0]) || !icfi_saved_alive(s, c.body[1])) return 0;
@@ -10188,7 +10191,7 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     ICFI_MEMCPY(h, from, sizeof *h);
     icfi_header_make(&mine, &def);
     if (h->magic != mine.magic || h->version != mine.version || h->real != mine.real) return 0;
-    if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record)) return 0;
+    if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record) != 0) return 0;
     def.bodies = h->bodies;
     def.joints = h->joints;
     def.constraints = h->constraints;
@@ -10783,6 +10786,13 @@ static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icf
     return f;
 }
 
+/* The rate of a free root without accelerations: its velocity v is that of a point that moves, and the rate
+   of a spatial velocity is less by w x v. */
+static icfi_spatial icfi_root_rate(icfi_spatial speed)
+{
+    return icfi_spatial_make(icf_vec3_make(0, 0, 0), icfi_cross(speed.l, speed.a));
+}
+
 /* Newton and Euler's recursion: out = the efforts that give a tree the accelerations `a` (NULL: none) in a
    configuration, less those of gravity, applied forces and drag, for the columns and speeds found
    last. Not fresh: these three as they were found last, and only what is quadratic in velocities is new. */
@@ -10806,10 +10816,7 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             x = icfi_carrier_rate(s, motion, tree->carrier);
         }
         if (p->joint < 0) {
-            /* its velocity is that of a point that moves: the rate of a spatial velocity is less by
-               w x v */
-            icf_vec3 zero = icf_vec3_make(0, 0, 0);
-            x = icfi_spatial_make(zero, icfi_cross(s->speed[k].l, s->speed[k].a));
+            x = icfi_root_rate(s->speed[k]);
         }
         for (i = 0; i < p->dofs; i++) {
             int32_t d = tree->dof + p->dof + i;
@@ -11215,6 +11222,32 @@ static icf_real icfi_tangent_ratio(icf_real z)
     return (10395 - z * (1260 - 21 * z)) / (10395 - z * (4725 - z * (210 - z)));
 }
 
+/* Columns of a matrix become the rows of its inverse; 0 if it has none. */
+static int icfi_invert3(icf_vec3* x, icf_vec3* y, icf_vec3* z)
+{
+    icf_vec3 yz = icfi_cross(*y, *z), zx = icfi_cross(*z, *x), xy = icfi_cross(*x, *y);
+    icf_real d = icfi_inner(*x, yz);
+    if (d == 0) return 0;
+    d = 1 / d;
+    *x = icfi_scaled(d, yz);
+    *y = icfi_scaled(d, zx);
+    *z = icfi_scaled(d, xy);
+    return 1;
+}
+
+/* The columns of I - k ([l]x - [w]x I) */
+static void icfi_spin_matrix(const icf_real i[6], icf_vec3 w, icf_vec3 l, icf_real k, icf_vec3* x,
+                             icf_vec3* y, icf_vec3* z)
+{
+    *x = icfi_vec3(i[0] + k * (w.y * i[4] - w.z * i[3]), i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
+                   i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
+    *y = icfi_vec3(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]), i[1] + k * (w.z * i[3] - w.x * i[5]),
+                   i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
+    *z =
+        icfi_vec3(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
+                  i[5] + k * (l.x + w.z * i[4] - w.x * i[2]), i[2] + k * (w.x * i[5] - w.y * i[4]));
+}
+
 /* The rotation of a free rigid body over a time h: Euler's equations by a rule that keeps both its angular
    momentum in the world and its energy, for any h. In the axes of the body, with momentum P = I w, it is
 
@@ -11226,34 +11259,20 @@ static icf_real icfi_tangent_ratio(icf_real z)
 static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
                           icf_real h)
 {
-    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), d,
-             first = 0;
+    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), first = 0;
     icf_vec3 l, x, y, z;
     int32_t trial;
     /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
        which x, y, z are the columns and then the rows of the inverse */
     w = icfi_add_scaled(w, k, icfi_symmetric(inverse, icfi_cross(p, w)));
     l = icfi_symmetric(i, w);
-    x = icfi_vec3(i[0] + k * (w.y * i[4] - w.z * i[3]), i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
-                  i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
-    y = icfi_vec3(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]), i[1] + k * (w.z * i[3] - w.x * i[5]),
-                  i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
-    z = icfi_vec3(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
-                  i[5] + k * (l.x + w.z * i[4] - w.x * i[2]), i[2] + k * (w.x * i[5] - w.y * i[4]));
-    p = icf_vec3_neg(p);
-    d = icfi_inner(x, icfi_cross(y, z));
-    if (d == 0) return icf_quat_identity();
-    d = 1 / d;
-    {
-        icf_vec3 yz = icfi_cross(y, z), zx = icfi_cross(z, x), xy = icfi_cross(x, y);
-        x = icfi_scaled(d, yz);
-        y = icfi_scaled(d, zx);
-        z = icfi_scaled(d, xy);
-    }
+    icfi_spin_matrix(i, w, l, k, &x, &y, &z);
+    p = icfi_scaled(-1, p);
+    if (!icfi_invert3(&x, &y, &z)) return icf_quat_identity();
     for (trial = 0; trial < 50; trial++) {
         icf_vec3 f = icfi_cross(l, w);
         icf_real moved;
-        f = icfi_vec3(l.x + p.x - k * f.x, l.y + p.y - k * f.y, l.z + p.z - k * f.z);
+        f = icfi_add_scaled(icfi_sum(l, p), -k, f);
         f = icfi_vec3(icfi_inner(x, f), icfi_inner(y, f), icfi_inner(z, f));
         w = icfi_difference(w, f);
         moved = icfi_inner(f, f);
@@ -11657,8 +11676,8 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
     icf_transform a = icfi_constraint_frame(s, c, 0, motion),
                   b = icfi_constraint_frame(s, c, 1, motion);
     icf_vec3 gap = icfi_difference(b.p, a.p);
-    icf_mat3 axis = icf_mat3_identity();
-    const icf_vec3* axes = &axis.x;
+    icf_mat3 axis = c->kind == ICF_CONSTRAINT_SLIDER ? icfi_axes(a.q) : icf_mat3_identity();
+    const icf_vec3 axes[3] = {axis.x, axis.y, axis.z};
     int32_t rows = 0, k;
     if (c->kind == ICF_CONSTRAINT_DISTANCE) {
         icf_real length = icf_vec3_length(gap);
@@ -11670,10 +11689,7 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
     }
     /* both forces act at one point, so that they turn nothing: half way; where A is a rail, at B */
     point[0] = point[1] = icfi_add_scaled(a.p, ICF_R(0.5), gap);
-    if (c->kind == ICF_CONSTRAINT_SLIDER) {
-        axis = icfi_axes(a.q);
-        point[0] = point[1] = b.p;
-    }
+    if (c->kind == ICF_CONSTRAINT_SLIDER) point[0] = point[1] = b.p;
     for (k = 0; k < (c->kind == ICF_CONSTRAINT_SLIDER ? 2 : 3); k++, rows++) {
         direction[rows] = icfi_slide_column(axes[k]);
         error[rows] = icfi_inner(axes[k], gap);
@@ -12271,7 +12287,8 @@ static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
     }
     if (!icfi_transform_is_finite(d->pose) || !icfi_vec3_is_finite(d->velocity) ||
         !icfi_vec3_is_finite(d->angular_velocity) || !icfi_finite(d->mass) ||
-        !icfi_vec3_is_finite(d->center) || !icfi_all_finite(9, &i->x.x) ||
+        !icfi_vec3_is_finite(d->center) || !icfi_vec3_is_finite(i->x) ||
+        !icfi_vec3_is_finite(i->y) || !icfi_vec3_is_finite(i->z) ||
         !icfi_finite(d->linear_damping) || !icfi_finite(d->angular_damping) ||
         !icfi_finite(d->gravity_scale)) {
         return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");

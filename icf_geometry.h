@@ -638,6 +638,12 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 #define ICFI_GLIKELY(x) (x)
 #endif
 
+#if !defined(ICF_MALLOC) && !defined(ICF_NO_MALLOC) /* where icf.h is implemented elsewhere */
+#include <stdlib.h>
+#define ICF_MALLOC(bytes) malloc(bytes)
+#define ICF_FREE(pointer) free(pointer)
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2203,7 +2209,7 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
     icfi_gplace f;
     icf_vec3 o, d = direction, local, n = icf_vec3_make(0, 0, 0);
     icf_real length = icfi_gunit(&d), t;
-    int axis;
+    int axis = 0;
     if (!(length > 0) || !(t_most >= 0)) return 0;
     icf_shape_point(shape, body, origin, &near);
     if (near.distance <= 0) {
@@ -2912,7 +2918,7 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
 #define ICFI_GLANES 8
 #define ICFI_GFAR ICF_R(1.5e38)
 #define ICFI_GNOWHERE (FLT_MAX)
-#define ICFI_GPROXIES_MOST (1 << 27)
+#define ICFI_GPROXIES_MOST ((int32_t)1 << 27)
 #define ICFI_GBROAD_COOKIE 0x1cf6b0a1
 #define ICFI_GBROAD_DEF_COOKIE 0x1cf6b0de
 
@@ -3620,9 +3626,9 @@ static void icfi_gpack_against_all(const icf_broad_phase* b, int32_t pack, icfi_
     icfi_gbox box;
     icfi_gpack_bounds(base + pack, &box);
     if (box.lower[0] > box.upper[0]) return;
-    stack[height++] = top << 27;
+    stack[height++] = (int32_t)top << 27;
     while (height) {
-        int32_t entry = stack[--height], at = entry & ((1 << 27) - 1);
+        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
         int level = entry >> 27;
         unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, &box);
         if (level == 0) {
@@ -3637,7 +3643,7 @@ static void icfi_gpack_against_all(const icf_broad_phase* b, int32_t pack, icfi_
         while (lanes) {
             int i = icfi_glowest_bit(lanes);
             lanes &= lanes - 1;
-            stack[height++] = (level - 1) << 27 | (at * ICFI_GLANES + i);
+            stack[height++] = (int32_t)(level - 1) << 27 | (at * ICFI_GLANES + i);
         }
     }
 }
@@ -3648,9 +3654,9 @@ static void icfi_gproxy_against_all(const icf_broad_phase* b, int32_t proxy, icf
     const icfi_gbox* box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box) + proxy;
     int32_t stack[96];
     int height = 0;
-    stack[height++] = (b->levels - 1) << 27;
+    stack[height++] = (int32_t)(b->levels - 1) << 27;
     while (height) {
-        int32_t entry = stack[--height], at = entry & ((1 << 27) - 1);
+        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
         int level = entry >> 27;
         unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, box);
         while (lanes) {
@@ -3658,7 +3664,7 @@ static void icfi_gproxy_against_all(const icf_broad_phase* b, int32_t proxy, icf
             int32_t child = at * ICFI_GLANES + i;
             lanes &= lanes - 1;
             if (level) {
-                stack[height++] = (level - 1) << 27 | child;
+                stack[height++] = (int32_t)(level - 1) << 27 | child;
             } else {
                 int32_t other = f->id[child];
                 if (other == proxy || (f->moved[other] && other < proxy)) continue;
@@ -3824,13 +3830,14 @@ ICF_API const icf_pair* icf_broad_phase_pairs(const icf_broad_phase* b)
 
 ICF_API icf_result icf_broad_phase_copy(const icf_broad_phase* from, icf_broad_phase* to)
 {
-    const int32_t* id = ICFI_GAT_CONST(int32_t, from, from->at_id);
-    const int32_t* moved = ICFI_GAT_CONST(int32_t, from, from->at_moved);
+    const int32_t *id, *moved;
     int32_t i, n = 0;
     if (!from || !to || from == to || from->cookie != ICFI_GBROAD_COOKIE ||
         to->cookie != ICFI_GBROAD_COOKIE) {
         return ICF_RESULT_BAD_ARGUMENT;
     }
+    id = ICFI_GAT_CONST(int32_t, from, from->at_id);
+    moved = ICFI_GAT_CONST(int32_t, from, from->at_moved);
     if (from->pairs > to->pairs_most) return ICF_RESULT_TOO_SMALL;
     for (i = 0; i < from->slots; i++) {
         if (id[i] >= to->proxies_most) return ICF_RESULT_TOO_SMALL;
@@ -3901,16 +3908,16 @@ ICF_API int32_t icf_broad_phase_overlaps(const icf_broad_phase* b, const icf_aab
     icfi_gbox query;
     if (!b->level_count[0] || icfi_gcheck_box(box) != ICF_RESULT_OK) return 0;
     icfi_gbox_query(box, &query);
-    stack[height++] = (b->levels - 1) << 27;
+    stack[height++] = (int32_t)(b->levels - 1) << 27;
     while (height) {
-        int32_t entry = stack[--height], at = entry & ((1 << 27) - 1);
+        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
         int level = entry >> 27;
         unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, &query);
         while (lanes) {
             int32_t child = at * ICFI_GLANES + icfi_glowest_bit(lanes);
             lanes &= lanes - 1;
             if (level) {
-                stack[height++] = (level - 1) << 27 | child;
+                stack[height++] = (int32_t)(level - 1) << 27 | child;
             } else {
                 if (count < most) proxies[count] = id[child];
                 count++;
@@ -3952,7 +3959,7 @@ ICF_API void icf_broad_phase_ray_begin(icf_broad_phase_ray* ray, const icf_broad
     ray->direction = direction;
     ray->height = 0;
     if (!b->level_count[0] || !icfi_gfinite3(origin) || !icfi_gfinite3(direction)) return;
-    ray->stack[0] = (b->levels - 1) << 27;
+    ray->stack[0] = (int32_t)(b->levels - 1) << 27;
     ray->enter[0] = 0;
     ray->height = 1;
 }
@@ -3961,7 +3968,7 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
                                      int32_t* proxy)
 {
     while (ray->height > 0) {
-        int32_t entry = ray->stack[--ray->height], at = entry & ((1 << 27) - 1);
+        int32_t entry = ray->stack[--ray->height], at = entry & (((int32_t)1 << 27) - 1);
         int level = entry >> 27, lane, from = ray->height, k;
         if (ray->enter[ray->height] > ray->t_most) continue;
         if (level == 15) {
@@ -3978,7 +3985,7 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
                 ray->stack[k] = ray->stack[k - 1];
             }
             ray->enter[k] = t;
-            ray->stack[k] = (level ? (level - 1) << 27 : 15 << 27) | child;
+            ray->stack[k] = (level ? (int32_t)(level - 1) << 27 : (int32_t)15 << 27) | child;
         }
     }
     return 0;
@@ -4338,6 +4345,27 @@ static icf_result icfi_scene_room(icf_scene* scene, int32_t colliders, int32_t p
 
 /* ---- colliders ---- */
 
+/* Small math that is called rather than inlined, where frames would add up */
+static ICFI_GNOINLINE icf_vec3 icfi_scene_turn(icf_quat q, icf_vec3 v)
+{
+    return icf_quat_rotate(q, v);
+}
+
+static ICFI_GNOINLINE icf_vec3 icfi_scene_point(icf_transform t, icf_vec3 v)
+{
+    return icf_transform_apply(t, v);
+}
+
+static ICFI_GNOINLINE icf_vec3 icfi_scene_local(icf_transform t, icf_vec3 v)
+{
+    return icf_transform_apply_inverse(t, v);
+}
+
+static ICFI_GNOINLINE icf_transform icfi_scene_compose(icf_transform a, icf_transform b)
+{
+    return icf_transform_mul(a, b);
+}
+
 static icfi_collider* icfi_find_collider(const icf_scene* scene, icf_collider name)
 {
     icfi_stage s;
@@ -4619,7 +4647,7 @@ static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* 
         seen->kind = ICF_BODY_STATIC;
     } else if (icf_body_get_state(w, c->body, &seen->body) == ICF_RESULT_OK) {
         seen->kind = seen->body.kind;
-        center = icf_transform_apply_inverse(seen->body.pose, seen->body.center);
+        center = icfi_scene_local(seen->body.pose, seen->body.center);
         if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(w, c->body);
     }
     icfi_shape_extent(&c->shape, center, &seen->size, &seen->radius);
@@ -4698,8 +4726,8 @@ static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32
                                     : icf_material_combine(&ca->material, &cb->material);
     icf_contact_set_material(c, &m);
     c->surface_velocity =
-        icf_vec3_sub(icf_quat_rotate(s->seen[b].body.pose.q, cb->surface_velocity),
-                     icf_quat_rotate(s->seen[a].body.pose.q, ca->surface_velocity));
+        icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
+                     icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
 }
 
 /* Points of a pair into touches of the world. Answers whether there are any. */
@@ -5177,7 +5205,7 @@ static ICFI_GNOINLINE void icfi_draw(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
 /* The same in the frame of the shape */
 static ICFI_GNOINLINE void icfi_draw_local(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
 {
-    icfi_draw(d, icf_transform_apply(d->pose, a), icf_transform_apply(d->pose, b));
+    icfi_draw(d, icfi_scene_point(d->pose, a), icfi_scene_point(d->pose, b));
 }
 
 /* An arc of radius r about c, from x towards y: `count` of 24 parts of a circle */
@@ -5200,6 +5228,13 @@ static void icfi_draw_arc(icfi_drawing* d, icf_vec3 c, icf_vec3 x, icf_vec3 y, i
     }
 }
 
+/* A line of length 2 h along z, at r from it along `aside` */
+static ICFI_GNOINLINE void icfi_draw_side(icfi_drawing* d, icf_vec3 aside, icf_real r, icf_real h)
+{
+    icfi_draw_local(d, icf_vec3_make(r * aside.x, r * aside.y, h),
+                    icf_vec3_make(r * aside.x, r * aside.y, -h));
+}
+
 static ICFI_GNOINLINE void icfi_draw_round(icfi_drawing* d, const icf_shape* s)
 {
     icf_vec3 x = icf_vec3_make(1, 0, 0), y = icf_vec3_make(0, 1, 0), z = icf_vec3_make(0, 0, 1);
@@ -5213,10 +5248,7 @@ static ICFI_GNOINLINE void icfi_draw_round(icfi_drawing* d, const icf_shape* s)
     icfi_draw_arc(d, bottom, y, icf_vec3_neg(z), r, 12);
     if (!(h > 0)) return;
     icfi_draw_arc(d, bottom, x, y, r, 24);
-    for (i = 0; i < 4; i++) {
-        icf_vec3 side = icf_vec3_scale(i & 1 ? -r : r, i & 2 ? y : x);
-        icfi_draw_local(d, icf_vec3_add(top, side), icf_vec3_add(bottom, side));
-    }
+    for (i = 0; i < 4; i++) icfi_draw_side(d, i & 2 ? y : x, i & 1 ? -r : r, h);
 }
 
 static ICFI_GNOINLINE void icfi_draw_flat(icfi_drawing* d, const icf_shape* s)
@@ -5289,7 +5321,7 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
         if (!icfi_is_ground(c->body) &&
             icf_body_get_state(&scene->world, c->body, &state) != ICF_RESULT_OK)
             continue;
-        d.pose = icf_transform_mul(state.pose, c->shape.pose);
+        d.pose = icfi_scene_compose(state.pose, c->shape.pose);
         d.color = c->flags & 2u                    ? 0xb060d0u
                   : state.kind != ICF_BODY_DYNAMIC ? 0x707880u
                                                    : 0x4080d0u;

@@ -36,7 +36,8 @@ static icf_result make_scene(icf_scene* scene, icf_body* body)
         icf_real aside = ICF_R(0.04) * (icf_real)(i * 7 % 5 - 2); /* so that they do not stack up */
         icf_real x = aside + (i & 1 ? ICF_R(0.22) : ICF_R(-0.22));
         icf_real y = (i & 2 ? ICF_R(0.22) : ICF_R(-0.22)) - aside;
-        icf_transform pose = at(x, y, ICF_R(0.2) + ICF_R(0.3) * (icf_real)(i / 4));
+        int layer = i / 4;
+        icf_transform pose = at(x, y, ICF_R(0.2) + ICF_R(0.3) * (icf_real)layer);
         icf_shape shape = i % 3 ? icf_box(r, r, r) : icf_sphere(r);
         result = icf_scene_add(scene, shape, 1000, pose, &body[i]);
     }

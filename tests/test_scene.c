@@ -162,6 +162,7 @@ static int clutter(icf_scene* s, icf_body* body, int count, double size, double 
 {
     int i, row = (int)(2 * half / (2.5 * size));
     for (i = 0; i < count; i++) {
+        const int layer = i / row / row;
         icf_transform pose;
         icf_shape shape;
         double r = size * random_between(0.5, 1);
@@ -174,8 +175,7 @@ static int clutter(icf_scene* s, icf_body* body, int count, double size, double 
         }
         pose.q = random_turn();
         pose.p = vec(((i % row) + 0.5) * 2 * half / row - half,
-                     ((i / row % row) + 0.5) * 2 * half / row - half,
-                     size * (1.5 + 2.2 * (i / row / row)));
+                     ((i / row % row) + 0.5) * 2 * half / row - half, size * (1.5 + 2.2 * layer));
         body[i] = add(s, shape, 500, pose);
     }
     return count;
