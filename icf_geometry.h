@@ -3667,7 +3667,8 @@ static void icfi_gproxy_against_all(const icf_broad_phase* b, int32_t proxy, icf
                 stack[height++] = (int32_t)(level - 1) << 27 | child;
             } else {
                 int32_t other = f->id[child];
-                if (other == proxy || (f->moved[other] && other < proxy)) continue;
+                if (other == proxy) continue;
+                if (other < proxy && f->moved[other]) continue;
                 icfi_gfound_add(f, proxy, other);
             }
         }
