@@ -9890,22 +9890,39 @@ static inline uint64_t icfi_hash_mix(uint64_t hash, uint64_t x)
     return hash ^ hash >> 29; /* high bits go through the whole of the hash, too */
 }
 
-/* `count` times eight bytes, of numbers of `size` bytes */
+/* `count` times eight bytes, of numbers of `size` bytes, into four streams, which do not wait for each
+   other */
+ICFI_FORCE_INLINE void icfi_hash_stream(uint64_t h[4], const unsigned char* p, size_t count,
+                                        size_t size)
+{
+    uint64_t a = h[0], b = h[1], c = h[2], d = h[3];
+    for (; count >= 4; count -= 4, p += 32) {
+        a = icfi_hash_mix(a, icfi_hash_load(p, size));
+        b = icfi_hash_mix(b, icfi_hash_load(p + 8, size));
+        c = icfi_hash_mix(c, icfi_hash_load(p + 16, size));
+        d = icfi_hash_mix(d, icfi_hash_load(p + 24, size));
+    }
+    if (count > 0) a = icfi_hash_mix(a, icfi_hash_load(p, size));
+    if (count > 1) b = icfi_hash_mix(b, icfi_hash_load(p + 8, size));
+    if (count > 2) c = icfi_hash_mix(c, icfi_hash_load(p + 16, size));
+    h[0] = a;
+    h[1] = b;
+    h[2] = c;
+    h[3] = d;
+}
+
+static uint64_t icfi_hash_end(const uint64_t h[4])
+{
+    return icfi_hash_mix(icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]), h[3]);
+}
+
 static uint64_t icfi_hash_words(uint64_t hash, const void* data, size_t count, size_t size)
 {
-    const unsigned char* p = (const unsigned char*)data;
-    uint64_t h[4]; /* in four streams, which do not wait for each other */
+    uint64_t h[4];
     size_t i;
     for (i = 0; i < 4; i++) h[i] = hash + i;
-    for (i = 0; i + 4 <= count; i += 4, p += 32) {
-        h[0] = icfi_hash_mix(h[0], icfi_hash_load(p, size));
-        h[1] = icfi_hash_mix(h[1], icfi_hash_load(p + 8, size));
-        h[2] = icfi_hash_mix(h[2], icfi_hash_load(p + 16, size));
-        h[3] = icfi_hash_mix(h[3], icfi_hash_load(p + 24, size));
-    }
-    for (; i < count; i++, p += 8) h[i & 3] = icfi_hash_mix(h[i & 3], icfi_hash_load(p, size));
-    hash = icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]);
-    return icfi_hash_mix(hash, h[3]);
+    icfi_hash_stream(h, (const unsigned char*)data, count, size);
+    return icfi_hash_end(h);
 }
 
 /* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32, each an even number of those */
@@ -9914,14 +9931,15 @@ static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count
 {
     const unsigned char* p = (const unsigned char*)data;
     size_t at = reals * sizeof(icf_real), end = at + longs * 8;
+    uint64_t h[4];
     int32_t i;
+    for (i = 0; i < 4; i++) h[i] = hash + (uint64_t)i;
     for (i = 0; i < count; i++, p += record) {
-        hash = icfi_hash_words(hash, p, at / 8, sizeof(icf_real));
-        hash = icfi_hash_mix(hash, icfi_hash_load(p + at, 8));
-        hash = icfi_hash_words(hash, p + at + 8, longs - 1, 8);
-        hash = icfi_hash_words(hash, p + end, (record - end) / 8, 4);
+        icfi_hash_stream(h, p, at / 8, sizeof(icf_real));
+        icfi_hash_stream(h, p + at, longs, 8);
+        icfi_hash_stream(h, p + end, (record - end) / 8, 4);
     }
-    return hash;
+    return icfi_hash_end(h);
 }
 
 #define ICFI_REALS_BEFORE(type, field) (offsetof(type, field) / sizeof(icf_real))
