@@ -9208,7 +9208,7 @@ typedef struct icfi_session {
     icf_stats stats;
     icf_workspace workspace;
     int32_t sorted; /* trees are as the state has them */
-    int32_t trees, places, dofs;
+    int32_t trees, dofs;
     int32_t touches;       /* for the next step */
     int32_t solved;        /* results are there */
     int32_t results, rows; /* touches and rows of them */
@@ -9259,7 +9259,7 @@ typedef struct icfi_sim {
     uint8_t* met;   /* memories that a touch was found for */
     icf_event* event;
     unsigned char* workspace;
-    size_t workspace_bytes, table_size, state_bytes;
+    size_t workspace_bytes, table_size;
 
     /* the substep */
     icf_problem problem;
@@ -9495,7 +9495,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(joint, icfi_joint, j);
     ICFI_TAKE(constraint, icfi_constraint, c);
     ICFI_TAKE(memory, icfi_memory, n);
-    s->state_bytes = arena->used;
 
     ICFI_TAKE(session, icfi_session, 1);
     ICFI_TAKE(tree, icfi_world_tree, b);
@@ -10340,7 +10339,7 @@ static int32_t icfi_free_dofs(uint32_t locks)
 /* Finds the trees: of each dynamic body that nothing holds, or whose parent is not dynamic, with all that
    it carries, by breadth. In the order of their first bodies, and children in the order of their
    joints. */
-static ICFI_NOINLINE icf_result icfi_sort_trees(icfi_sim* s)
+static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     icfi_session* session = s->session;
@@ -10397,16 +10396,14 @@ static ICFI_NOINLINE icf_result icfi_sort_trees(icfi_sim* s)
         trees++;
     }
     session->trees = trees;
-    session->places = places;
     session->dofs = (int32_t)dofs;
     session->largest = largest;
     session->sorted = 1;
-    return largest > icfi_tree_most(h) ? ICF_RESULT_TOO_SMALL : ICF_RESULT_OK;
 }
 
 static void icfi_sorted(icfi_sim* s)
 {
-    if (!s->session->sorted) (void)icfi_sort_trees(s);
+    if (!s->session->sorted) icfi_sort_trees(s);
 }
 
 static size_t icfi_largest_tree(icfi_sim* s)
@@ -12949,7 +12946,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     j->frame[1].q = icf_quat_normalize(j->frame[1].q);
     icfi_joint_fill(j, def);
     s.body[body[1]].joint = slot;
-    (void)icfi_sort_trees(&s);
+    icfi_sort_trees(&s);
     s.session->solved = 0;
     icfi_refresh_tree(&s, icfi_tree_of(&s, body[1]));
     joint->index = (uint32_t)slot;
