@@ -38,6 +38,7 @@ typedef struct plot {
     double x_min, x_max, y_min, y_max; /* where min < max; otherwise the data decide */
     int width, height;                 /* pixels, of this panel */
     int legend;                        /* 0: none, such as in all panels but the first */
+    int csv_rows;                      /* at most about so many of a series in the CSV; 0: all */
     int y_zero;                        /* 1: a linear y axis begins or ends at 0 if it is near */
     int series_count, colour_count;
     plot_series series[PLOT_MAX_SERIES];
@@ -125,7 +126,7 @@ typedef struct plot_axis {
 
 static inline double plot_pixel(const plot_axis* a, double value)
 {
-    if (a->log) value = value > 0 ? log10(value) : NAN;
+    if (a->log) value = value > 0 ? log10(value) : -HUGE_VAL;
     return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
 }
 
@@ -226,7 +227,7 @@ static inline void plot_log_ticks(plot_axis* a)
 static inline void plot_range(plot_axis* a, const plot* p, int is_y)
 {
     int i, k;
-    double low = INFINITY, high = -INFINITY, given_low = is_y ? p->y_min : p->x_min;
+    double low = HUGE_VAL, high = -HUGE_VAL, given_low = is_y ? p->y_min : p->x_min;
     double given_high = is_y ? p->y_max : p->x_max;
     memset(a, 0, sizeof *a);
     a->log = is_y ? p->y_log : p->x_log;
@@ -509,11 +510,14 @@ static inline void plot_csv_text(FILE* f, const char* text)
 static inline int plot_write_csv(const plot* p, const char* path)
 {
     FILE* f;
-    int i, k, shared = p->series_count > 0;
+    int i, k, every = 1, shared = p->series_count > 0;
     for (i = 1; shared && i < p->series_count; i++) {
         shared =
             p->series[i].count == p->series[0].count &&
             !memcmp(p->series[i].x, p->series[0].x, (size_t)p->series[0].count * sizeof(double));
+    }
+    for (i = 0; p->csv_rows > 0 && i < p->series_count; i++) {
+        while (p->series[i].count / every > p->csv_rows) every++;
     }
     if (p->width <= 0) return 0;
     f = fopen(path, "w");
@@ -529,13 +533,13 @@ static inline int plot_write_csv(const plot* p, const char* path)
         plot_csv_text(f, p->series[i].name ? p->series[i].name : p->y_title);
     }
     fputc('\n', f);
-    for (k = 0; shared && k < p->series[0].count; k++) {
+    for (k = 0; shared && k < p->series[0].count; k += every) {
         fprintf(f, "%.7g", p->series[0].x[k]);
         for (i = 0; i < p->series_count; i++) fprintf(f, ",%.6g", p->series[i].y[k]);
         fputc('\n', f);
     }
     for (i = 0; !shared && i < p->series_count; i++) {
-        for (k = 0; k < p->series[i].count; k++) {
+        for (k = 0; k < p->series[i].count; k += every) {
             plot_csv_text(f, p->series[i].name);
             fprintf(f, ",%.7g,%.6g\n", p->series[i].x[k], p->series[i].y[k]);
         }
