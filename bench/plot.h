@@ -20,7 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLOT_LINE = 1, PLOT_MARK = 2, PLOT_REFERENCE = 4 /* thin and grey; takes no colour */ };
+enum {
+    PLOT_LINE = 1,
+    PLOT_MARK = 2,
+    PLOT_REFERENCE = 4 /* thin and grey; colour -1, dashed, or set to -2, dotted */
+};
 
 enum { PLOT_MAX_SERIES = 16 };
 
@@ -73,6 +77,12 @@ static inline void plot_log(plot* p, int x_log, int y_log)
     p->y_log = y_log;
 }
 
+static inline void plot_x(plot* p, double from, double to)
+{
+    p->x_min = from;
+    p->x_max = to;
+}
+
 /* Returns the series, or NULL where there is no room or no memory: such a plot is refused by plot_write */
 static inline plot_series* plot_add(plot* p, const char* name, int style, int count,
                                     const double* x, const double* y)
@@ -111,7 +121,7 @@ static inline const char* plot_colour(int i)
 static inline const char* plot_dash(int i)
 {
     static const char* const dashes[5] = {"", "9 4", "2.5 3", "9 3 2.5 3", "5 2.5"};
-    return i < 0 ? "6 4" : dashes[i % 5];
+    return i < -1 ? "1.5 3" : i < 0 ? "6 4" : dashes[i % 5];
 }
 
 typedef struct plot_axis {
@@ -203,21 +213,19 @@ static inline void plot_log_ticks(plot_axis* a)
 {
     int first = (int)floor(a->low), last = (int)ceil(a->high), e, m;
     int every = 1 + (last - first) / 9;
+    int plain = first >= -4 && last <= 5; /* numbers that are short when written out */
     double decades = a->high - a->low;
     char label[32];
     for (e = first; e <= last; e++) {
         for (m = 1; m < 10; m++) {
+            size_t used = 0;
             label[0] = 0;
-            if (m == 1 && e % every == 0 && decades >= 2.2)
-                plot_power(label, sizeof label, e);
-            else if (decades < 2.2 && (m == 1 || m == 2 || m == 5)) {
-                size_t used = 0;
-                if (e >= -4 && e <= 4)
+            if ((m == 1 && e % every == 0) || (decades < 2.2 && (m == 2 || m == 5))) {
+                if (m > 1) used = (size_t)snprintf(label, sizeof label, "%d\xC2\xB7", m);
+                if (plain)
                     plot_number(label, sizeof label, m * pow(10, e), -1);
-                else {
-                    if (m > 1) used = (size_t)snprintf(label, sizeof label, "%d\xC2\xB7", m);
+                else
                     plot_power(label + used, sizeof label - used, e);
-                }
             }
             if (decades <= 5 || m == 1) plot_add_tick(a, e + log10(m), label);
         }
@@ -377,6 +385,8 @@ static inline int plot_panel(FILE* f, const plot* p, double top, int panel, doub
 {
     plot_axis ax, ay;
     int i, k, ok = 1;
+    double over =
+        p->y_min < p->y_max ? 1 : 5; /* marks may stand over the edge, lines cut off may not */
     double head = (p->title ? 30 : 12) + (p->subtitle ? 18 : 0), x0, x1, y0, y1, y;
     char text[64], attributes[160];
     plot_range(&ax, p, 0);
@@ -393,7 +403,7 @@ static inline int plot_panel(FILE* f, const plot* p, double top, int panel, doub
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"white\"/>\n"
             "<clipPath id=\"area%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
             "height=\"%.1f\"/></clipPath>\n",
-            x0, y0, x1 - x0, y1 - y0, panel, x0 - 5, y0 - 5, x1 - x0 + 10, y1 - y0 + 10);
+            x0, y0, x1 - x0, y1 - y0, panel, x0 - 5, y0 - over, x1 - x0 + 10, y1 - y0 + 2 * over);
 
     // the grid first, the labels with it
     for (i = 0; i < ax.count; i++) {

@@ -114,7 +114,7 @@ static inline scene_def scene_default(scene_kind kind, int model, double dt)
 {
     scene_def d;
     memset(&d, 0, sizeof d);
-    d.kind = kind;
+    d.kind = (int)kind;
     d.model = model;
     d.dt = dt;
     d.method = ICF_METHOD_SYMPLECTIC_EULER;
