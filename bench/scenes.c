@@ -326,7 +326,7 @@ static void sphere(void)
         d = scene_default(SCENE_SPHERE, m, 4e-5);
         q = record_of(&d, 0.16, 0, 1);
         for (i = q.count - 1; i >= 0; i--) {
-            if (q.row[i].contact[0].normal > 0) touched = q.row[i].t - d.dt; // when that step began
+            if (q.row[i].contact[0].normal > 0) touched = q.row[i].t;
             if (rolls == 0 && fabs(q.row[i].contact[0].slip) > 1e-3) rolls = q.row[i + 1].t;
         }
         bench_figure(1e3 * touched, "ms", "sphere_%s_first_force_40us", scene_model_names[m]);
