@@ -374,9 +374,9 @@ static scene_def belt_row(const table_row* r, const char* title)
 }
 
 /* In float a position of 25 mm is rounded by 2 nm, which is 0.02 N, and a velocity of 1 m/s by 6e-8 m/s.
-   Where the box sticks Lagged turns that into 0.03 N, and the solver leaves up to 30 times as much; in Similar
-   one step of twenty ends with a force that is of no use (its stats say so), and so that is not looked at here.
-   The motion is not far off all the same. */
+   Where the box sticks Lagged turns that into 0.03 N, and the solver leaves up to 30 times as much; in
+   Similar one step of twenty ends with a force that is of no use (its stats say so), and so that is not
+   looked at here. The motion is not far off all the same. */
 static limits belt_limits(int model)
 {
     if (!IN_FLOAT) return limits_of(1e-10, 1e-10, 1e-7);
@@ -667,7 +667,7 @@ static void test_rod_numbers(void)
         double dt, duration;
         scene_def d;
         watch w;
-        if (strncmp(line, "rod d0", 6)) continue;
+        if (strncmp(line, "rod d0", 6) != 0) continue;
         if (!TEST_CHECK_(
                 sscanf(line, "rod d0 %15s %15s dt=%lf T=%lf", start, model, &dt, &duration) == 4,
                 "a row: %.60s", line))
@@ -675,7 +675,7 @@ static void test_rod_numbers(void)
         if (dt < (IN_FLOAT ? 5e-4 : 5e-6) || !can_run(duration, dt)) continue;
         d = scene_default(SCENE_ROD, model_of(model), dt);
         CHECK_NEAR(!strcmp(start, "settled") ? d.sunk : 0, number_after(line, "pen="), 1e-9, 1e-16);
-        if (strcmp(start, "settled")) d.sunk = 0;
+        if (strcmp(start, "settled") != 0) d.sunk = 0;
         w = watch_of(&d, duration, ROD_LATE, 1e9);
         check_rod_line(line, &w);
         lines++;
