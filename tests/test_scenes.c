@@ -925,7 +925,46 @@ static void test_cylinder_tables(void)
     CHECK_NEAR(log(error[1] / error[2]) / log(2), 2, 0, IN_FLOAT ? 0.1 : 0.02);
 }
 
+// ------------------------------------------------------------------------------------------------
+// What w is
+
+/* The library's own, of a planar joint, is |W| / 3 of the plane; that of a free body counts the other
+   direction of friction, too: that is why the scenes pass it. */
+static void test_w(void)
+{
+    static const scene_kind kinds[3] = {SCENE_BELT, SCENE_SPHERE, SCENE_ROD};
+    int i, k, free_body;
+    for (i = 0; i < 3; i++) {
+        for (free_body = 0; free_body < 2; free_body++) {
+            scene s;
+            scene_def d = scene_default(kinds[i], LAGGED, 1e-3);
+            double expected[2];
+            d.own_w = 1;
+            d.free_body = free_body;
+            OK(scene_begin(&s, &d));
+            for (k = 0; k < s.points; k++) {
+                const double c = cos(s.now.q[2]), n = sin(s.now.q[2]);
+                const double thin = kinds[i] == SCENE_ROD ? s.mass * 0.000025 / 2 : s.inertia;
+                double r[2], along, across, sideways;
+                scene_arm(&s, k, r);
+                expected[k] = scene_w(&s, r);
+                // a push sideways turns the body about its own x, of the rod the thin one, and z
+                along = c * r[0] + n * r[1];
+                across = c * r[1] - n * r[0];
+                sideways = 1 / s.mass + across * across / thin + along * along / s.inertia;
+                if (free_body)
+                    expected[k] = sqrt(expected[k] * expected[k] + sideways * sideways / 9);
+            }
+            OK(scene_step(&s));
+            for (k = 0; k < s.points; k++)
+                CHECK_NEAR(s.now.contact[k].w, expected[k], (IN_FLOAT ? 1000 : 100) * EPS, 0);
+            scene_end(&s);
+        }
+    }
+}
+
 TEST_LIST = {
+    {"w",                  test_w                },
     {"belt: motion",       test_belt_motion      },
     {"belt: numbers",      test_belt_numbers     },
     {"belt: tables",       test_belt_tables      },
