@@ -1281,6 +1281,8 @@ typedef struct icf_workspace {
     int32_t owner, state, contacts, rows, islands; /* private */
     icf_real bound;
     size_t contact_at, row_at;
+    size_t kept; /* bytes at the end of the memory with the pattern of the largest island, or 0 */
+    uint32_t kept_sum;
 } icf_workspace;
 
 ICF_API icf_problem icf_default_problem(void);
@@ -3789,6 +3791,16 @@ static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int
     t->other = icfi_arena_take(arena, n, i4);
 }
 
+/* The bytes of `pattern` that hold the pattern, without those of its analysis */
+static size_t icfi_sparse_kept_bytes(int32_t cliques, int32_t edges)
+{
+    icfi_arena arena = icfi_arena_measure();
+    icfi_sparse_at at;
+    ICFI_MEMSET(&at, 0, sizeof at);
+    icfi_sparse_layout_pattern(&at, &arena, cliques, edges);
+    return arena.used;
+}
+
 ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
 {
     icfi_sparse_at at;
@@ -5739,6 +5751,8 @@ typedef struct icfi_solve {
     int32_t guesses; /* contacts with an impulse to expect */
     int32_t moving;  /* unknowns of all islands */
     int32_t stopped; /* the caller wished */
+    int32_t keeper;  /* the island whose pattern is kept, or -1 */
+    icf_workspace* workspace;
 } icfi_solve;
 
 /* One island: its cliques, links and couplings are pieces of lists, and its matrix. */
@@ -6968,7 +6982,8 @@ static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
     }
 }
 
-static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line* line)
+/* The quadratic part. Velocities along dv are there already. */
+static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi_line* line)
 {
     int32_t k, i;
     line->slope0 = line->bend = 0;
@@ -6979,7 +6994,6 @@ static void icfi_start_line(icfi_solve* s, const icfi_island* island, icfi_line*
             line->bend += s->dp[i] * s->dv[i];
         }
     }
-    icfi_read_direction(s, island);
 }
 
 static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
@@ -7043,7 +7057,7 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
     return icfi_finite(size) && icfi_finite(curvature);
 }
 
-/* The step to the minimum along the line, to 1e-6 of the slope at its start: Newton's method on the
+/* The step to the minimum along the line, to a part `exact` of the slope at its start: Newton's method on the
    slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
    to the next the cost falls by at least what the nearer slope says; a step is taken only if these
    falls and rises add up to a fall. */
@@ -7326,6 +7340,25 @@ typedef struct icfi_progress {
     int plain; /* the Hessian itself, without duals */
 } icfi_progress;
 
+/* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
+   far. That is often so where impulses to expect were given. */
+static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progress* progress)
+{
+    icf_real cost = island->cost;
+    int32_t k, i;
+    icfi_copy_motion(s, island, s->v, s->from);
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + s->dv[i];
+    }
+    icfi_evaluate(s, island);
+    if (island->feasible && island->error < ICF_R(0.9) * progress->best && island->cost <= cost)
+        return 1;
+    icfi_copy_motion(s, island, s->from, s->v);
+    icfi_evaluate(s, island);
+    return 0;
+}
+
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
@@ -7357,8 +7390,15 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
-    alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-6));
-    if (!progress->plain) icfi_update_duals(s, island);
+    icfi_read_direction(s, island);
+    if (!progress->plain) {
+        icfi_update_duals(s, island);
+        if (s->guesses && icfi_step_whole(s, island, progress)) {
+            island->iterations++;
+            return ICF_STOP_NONE;
+        }
+    }
+    alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-3));
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
@@ -7844,6 +7884,73 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
     }
 }
 
+/* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - rho lambda_r = z, |z|^2 = `square`: of
+   s0 (1 - square / (s0 + rho c)^2) = m / c the root where lambda is in the cone, by Newton's method from above */
+static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real least)
+{
+    icf_real x = ICF_SQRT(square) + least;
+    int i;
+    for (i = 0; i < 30; i++) {
+        icf_real y = 1 / (x + pull), q = square * y * y;
+        icf_real f = x * (1 - q) - least, slope = 1 - q + 2 * x * q * y, next = x - f / slope;
+        if (!(next < x) || !(next > 0)) break;
+        x = next;
+    }
+    return x;
+}
+
+/* Starts a unit near the velocity `in` and the impulse `guess`, both along 1, 2, n: of all s and lambda with
+   s o lambda = m the pair with the same s - w lambda. Where it sticks or presses that is nearly the impulse,
+   and where it slips or is open nearly the velocity. */
+static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real guess[3], icf_real m)
+{
+    icf_real z[4], lam[4], r, q = 0, pull = t->w * t->c, slope, bend;
+    int k;
+    lam[0] = t->c;
+    lam[1] = t->b1 > 0 ? guess[0] / t->b1 : 0;
+    lam[2] = t->b2 > 0 ? guess[1] / t->b2 : 0;
+    if (t->kind != ICFI_UNIT_FRICTION) lam[0] = icfi_max(guess[2], 0);
+    r = lam[0] * lam[0] - lam[1] * lam[1] - lam[2] * lam[2];
+    lam[3] = t->eps > 0 ? -ICF_SQRT(icfi_max(r, 0)) : 0;
+    z[0] = t->b0 * in[2] + t->h0 + t->r0 * lam[0] - t->w * lam[0];
+    if (t->law && lam[0] > 0) z[0] += icfi_unit_inverse(t, lam[0], ICF_FABS(z[0]) + t->w * lam[0]);
+    z[1] = t->b1 * in[0] + t->h1 + (t->r1 - t->w) * lam[1];
+    z[2] = t->b2 * in[1] + (t->r1 - t->w) * lam[2];
+    z[3] = t->eps - t->w * lam[3];
+    for (k = 1; k < 4; k++) q += z[k] * z[k];
+    if (t->kind == ICFI_UNIT_FRICTION) {
+        icf_real s0 = icfi_friction_center(q, pull, m / t->c), share = s0 / (s0 + pull);
+        t->s[0] = t->u = s0;
+        for (k = 1; k < 4; k++) {
+            t->s[k] = share * z[k];
+            t->lam[k] = -t->c / s0 * t->s[k];
+        }
+    } else {
+        icf_real high, low, f = 4 * t->w * m;
+        r = ICF_SQRT(q);
+        high = z[0] + r;
+        low = z[0] - r;
+        /* the root of x (x - z) = w m, of which the sum cancels where z is below 0 */
+        high = high > 0 ? (high + ICF_SQRT(high * high + f)) / 2
+                        : f / (2 * (ICF_SQRT(high * high + f) - high));
+        low = low > 0 ? (low + ICF_SQRT(low * low + f)) / 2
+                      : f / (2 * (ICF_SQRT(low * low + f) - low));
+        t->s[0] = (high + low) / 2;
+        t->lam[0] = (m / high + m / low) / 2;
+        for (k = 1; k < 4; k++) {
+            icf_real axis = r > 0 ? z[k] / r : 0;
+            t->s[k] = (high - low) / 2 * axis;
+            t->lam[k] = (m / high - m / low) / 2 * axis;
+        }
+        if (t->law) {
+            t->u = icfi_unit_inverse(t, t->lam[0], t->s[0]);
+            (void)icfi_unit_law(t, t->u, &slope, &bend);
+            t->least = bend * ICF_R(1e-12);
+        }
+    }
+    t->omega = 1;
+}
+
 static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
                                  int32_t of, icf_real w)
 {
@@ -7974,6 +8081,19 @@ static void icfi_make_units(icfi_solve* s, const icfi_island* island, icf_real m
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
             icfi_row_units(s, s->row_list[j], m0, warm);
         }
+    }
+}
+
+/* Starts the units of contacts from s->v and the impulses to expect. */
+static void icfi_warm_units(icfi_solve* s, icf_real m)
+{
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3];
+        if (t->role != ICFI_ROLE_CONTACT) continue;
+        icfi_unit_velocity(s, t, 0, in);
+        icfi_unit_warm(t, in, s->contact[t->of].guess, m);
     }
 }
 
@@ -8240,6 +8360,10 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
        move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
     heaviest = icfi_heaviest_unit(s);
     if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
+    /* a start that is not near, but not far either: what measured well for piles */
+    if (s->guesses && island->gradient * island->gradient < ICF_R(2e5) * own) {
+        icfi_warm_units(s, start / 10);
+    }
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
@@ -8355,6 +8479,65 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 
 /* ---- islands ---- */
 
+/* From step to step the largest island is often the same. Its pattern with the ordering, which is most of the
+   work on a pattern, is kept at the end of the workspace, where there is room: [ pattern | icf_sparse ].
+   The caller may have used the memory for something else, so it is added up. */
+
+static uint32_t icfi_add_up(const unsigned char* memory, size_t bytes)
+{
+    uint32_t h[4] = {1, 2, 3, 4}, x[4];
+    size_t i;
+    int k;
+    for (i = 0; i + sizeof x <= bytes; i += sizeof x) {
+        ICFI_MEMCPY(x, memory + i, sizeof x);
+        for (k = 0; k < 4; k++) {
+            h[k] = (h[k] ^ x[k]) * (uint32_t)0x9e3779b1;
+            h[k] ^= h[k] >> 15;
+        }
+    }
+    return h[0] + 3 * h[1] + 5 * h[2] + 7 * h[3];
+}
+
+#define ICFI_KEPT_STRUCT ((sizeof(icf_sparse) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE)
+
+/* Whether the kept pattern is that of these pairs: then it is in the island's matrix, and memory */
+static int icfi_recall_pattern(const icfi_solve* s, icfi_island* island, size_t pattern,
+                               const int32_t* sizes, int32_t edges, const int32_t* pairs)
+{
+    const icf_workspace* w = s->workspace;
+    size_t end = s->bytes / ICFI_GRANULE * ICFI_GRANULE, bytes = w->kept;
+    icf_sparse* sparse = &island->sparse;
+    if (bytes <= ICFI_KEPT_STRUCT || bytes > end || s->island_at > end - bytes) return 0;
+    if (icfi_add_up(s->memory + end - bytes, bytes) != w->kept_sum) return 0;
+    ICFI_MEMCPY(sparse, s->memory + end - ICFI_KEPT_STRUCT, sizeof *sparse);
+    sparse->pattern = s->memory + end - bytes;
+    if (sparse->cliques != island->cliques || sparse->edges != edges ||
+        !icfi_same(ICFI_INTS(sparse, size), sizes, island->cliques) ||
+        !icfi_same(ICFI_INTS(sparse, pair), pairs, 2 * edges)) {
+        ICFI_MEMSET(sparse, 0, sizeof *sparse);
+        return 0;
+    }
+    ICFI_MEMCPY(s->memory + pattern, sparse->pattern, bytes - ICFI_KEPT_STRUCT);
+    sparse->pattern = s->memory + pattern;
+    return 1;
+}
+
+/* Keeps the pattern that was analysed, if it lies behind the first `used` bytes. */
+static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, size_t used)
+{
+    icf_workspace* w = s->workspace;
+    size_t end = s->bytes / ICFI_GRANULE * ICFI_GRANULE;
+    size_t pattern = icfi_sparse_kept_bytes(island->sparse.cliques, island->sparse.edges),
+           bytes = pattern + ICFI_KEPT_STRUCT;
+    w->kept = 0;
+    if (end < bytes || used > end - bytes) return;
+    ICFI_MEMSET(s->memory + end - bytes, 0, bytes);
+    ICFI_MEMCPY(s->memory + end - bytes, island->sparse.pattern, pattern);
+    ICFI_MEMCPY(s->memory + end - ICFI_KEPT_STRUCT, &island->sparse, sizeof island->sparse);
+    w->kept = bytes;
+    w->kept_sum = icfi_add_up(s->memory + end - bytes, bytes);
+}
+
 /* The matrix of an island in what is left of the workspace: with a factor, or without where that
    does not fit or is not wanted. */
 static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
@@ -8364,6 +8547,7 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     icfi_island_at at;
     size_t edges = 0, e = 0, factor;
     int32_t k, a, b, *size, *pair;
+    int recalled;
     icf_result result;
     ICFI_MEMSET(island, 0, sizeof *island);
     island->clique = s->cliques_of + s->clique_start[number];
@@ -8405,14 +8589,24 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
             }
         }
     }
-    result = icf_sparse_analyze(&island->sparse, s->memory + at.pattern, at.pattern_bytes,
-                                island->cliques, size, (int32_t)edges, pair);
-    if (result != ICF_RESULT_OK) return result;
+    recalled = number == s->keeper &&
+               icfi_recall_pattern(s, island, at.pattern, size, (int32_t)edges, pair);
+    if (!recalled) {
+        /* no entry without a value, so that it can be added up */
+        if (number == s->keeper) {
+            ICFI_MEMSET(s->memory + at.pattern, 0,
+                        icfi_sparse_kept_bytes(island->cliques, (int32_t)edges));
+        }
+        result = icf_sparse_analyze(&island->sparse, s->memory + at.pattern, at.pattern_bytes,
+                                    island->cliques, size, (int32_t)edges, pair);
+        if (result != ICF_RESULT_OK) return result;
+    }
 
     factor = icf_sparse_bytes(&island->sparse, ICF_SPARSE_FULL);
     (void)icfi_arena_take(&wish, at.factor, 1);
     (void)icfi_arena_take(&wish, factor ? factor : (size_t)-1, 1);
     if (wish.result == ICF_RESULT_OK && s->stats->bytes < wish.peak) s->stats->bytes = wish.peak;
+    if (number == s->keeper && !recalled) icfi_keep_pattern(s, island, wish.peak);
     if (s->options->iterative <= 0 && factor && wish.peak <= s->bytes) {
         return icf_sparse_bind(&island->sparse, ICF_SPARSE_FULL, s->memory + at.factor,
                                s->bytes - at.factor);
@@ -8493,11 +8687,17 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     icf_stats* stats = s->stats;
     icf_iteration done;
     icf_real certificate = 0, own = 0, energy;
-    int32_t k, i;
+    int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
     stats->stop = ICF_STOP_CONVERGED;
+    for (k = 0; k < islands; k++) {
+        int32_t size = s->clique_start[k + 1] - s->clique_start[k];
+        if (size <= most) continue;
+        most = size;
+        s->keeper = k;
+    }
     for (k = 0; k < islands; k++) {
         icfi_island island;
         result = icfi_open_island(s, k, &island);
@@ -8557,6 +8757,8 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     s->stats = stats;
     s->memory = (unsigned char*)workspace->memory;
     s->bytes = workspace->bytes;
+    s->keeper = -1;
+    s->workspace = workspace;
     result = icfi_sum_sizes(problem, &s->sizes, stats);
     if (result != ICF_RESULT_OK) return result;
     stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
@@ -8895,6 +9097,8 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     s.stats = &stats;
     s.memory = (unsigned char*)workspace->memory;
     s.bytes = workspace->bytes;
+    s.keeper = -1;
+    s.workspace = workspace;
     icfi_solve_point(&s, at);
     result = icfi_check_pattern(&s);
     if (result != ICF_RESULT_OK) {
@@ -11797,7 +12001,8 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     icf_options options = icf_default_options();
     icf_result result = ICF_RESULT_OK;
     int32_t i, k, what, at = 0, bias = 0;
-    size_t used;
+    size_t used, kept;
+    uint32_t kept_sum;
     *p = icf_default_problem();
     p->dt = s->h;
     s->block_used = s->mass_used = 0;
@@ -11842,9 +12047,13 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     p->row = s->row;
     used = (s->block_used * sizeof(icf_real) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
     if (used >= s->workspace_bytes) return icfi_world_full(s->world, "solver", 2 * used);
+    kept = session->workspace.kept;
+    kept_sum = session->workspace.kept_sum;
     result =
         icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
     if (result != ICF_RESULT_OK) return result;
+    session->workspace.kept = kept; /* it lies at the end, whatever the blocks take */
+    session->workspace.kept_sum = kept_sum;
     options.tolerance = s->header->tolerance;
     options.iterations = s->header->iterations;
     options.should_stop = s->world->should_stop;
