@@ -771,6 +771,18 @@ static inline icf_vec3 icfi_gaxis_z(const icf_shape* s, const icf_transform* bod
                          1 - 2 * (q.x * q.x + q.y * q.y));
 }
 
+/* Of that what a query of such a shape needs: a ball has no axes, and of capsules and half-spaces it is z */
+static inline void icfi_gplace_of(const icf_shape* s, const icf_transform* body, icfi_gplace* out)
+{
+    if (s->kind == ICF_SHAPE_BOX) {
+        icfi_glocate(s, body, out);
+        return;
+    }
+    out->p = icfi_gcenter(s, body);
+    out->x = out->y = out->z = icf_vec3_make(0, 0, 0);
+    if (s->kind != ICF_SHAPE_SPHERE) out->z = icfi_gaxis_z(s, body);
+}
+
 static inline icf_vec3 icfi_gto(const icfi_gplace* f, icf_vec3 v)
 {
     return icf_vec3_make(icfi_gdot(f->x, v), icfi_gdot(f->y, v), icfi_gdot(f->z, v));
@@ -1825,18 +1837,15 @@ static inline void icfi_gcopy3(const icf_real v[3], icf_vec3* out)
     *out = icf_vec3_make(v[0], v[1], v[2]);
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform* ta,
-                                         const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gplace* fa,
+                                         const icf_shape* b, const icfi_gplace* fb,
                                          icf_separation* out)
 {
-    icfi_gplace fa, fb;
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3];
     icf_vec3 v;
-    icfi_glocate(a, ta, &fa);
-    icfi_glocate(b, tb, &fb);
-    icfi_gboxes_make(&fa, a->half, &fb, b->half, &x);
+    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
     icfi_gboxes_axis(&x, ICF_REAL_MAX, 0, 0, &axis);
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
@@ -1845,11 +1854,11 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform
     }
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(&fa, v);
+    out->normal = icfi_gfrom(fa, v);
     icfi_gcopy3(p, &v);
-    out->point_a = icf_vec3_add(fa.p, icfi_gfrom(&fa, v));
+    out->point_a = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
     icfi_gcopy3(q, &v);
-    out->point_b = icf_vec3_add(fa.p, icfi_gfrom(&fa, v));
+    out->point_b = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
 }
 
 /* what remains for a core of A at p, its radius, and the surface of B: normal n, gap `core` */
@@ -1862,105 +1871,96 @@ static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b
     out->point_b = icfi_galong(p, core - radius_b, n);
 }
 
-static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b,
-                             const icf_transform* tb, icf_separation* out)
+static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gplace* fb,
+                             icf_separation* out)
 {
-    icf_vec3 c = icfi_gcenter(b, tb), d = icfi_gsub(c, p), n, q;
+    icf_vec3 d = icfi_gsub(fb->p, p), n, q;
     icf_real core;
-    icfi_gplace f;
     if (b->kind == ICF_SHAPE_SPHERE) {
         core = icfi_gunit(&d);
         if (core == 0) d = icf_vec3_make(0, 0, 1);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_CAPSULE) {
-        n = icfi_gaxis_z(b, tb);
+        n = fb->z;
         d = icfi_galong(d, icfi_gclamp(-icfi_gdot(n, d), b->half.z), n);
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_glocate(b, tb, &f);
-        core = icfi_gpoint_box(icfi_gturned(icfi_gto(&f, d)), b->half, &q, &n);
-        n = icfi_gturned(icfi_gfrom(&f, n));
+        core = icfi_gpoint_box(icfi_gturned(icfi_gto(fb, d)), b->half, &q, &n);
+        n = icfi_gturned(icfi_gfrom(fb, n));
         icfi_gfinish(p, radius, 0, core, n, out);
     } else {
-        n = icfi_gturned(icfi_gaxis_z(b, tb));
+        n = icfi_gturned(fb->z);
         icfi_gfinish(p, radius, 0, icfi_gdot(n, d), n, out);
     }
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_gplace* fa,
+                                                 const icf_shape* b, const icfi_gplace* fb,
                                                  icf_separation* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), v = icfi_gaxis_z(b, tb);
     icfi_gsegments near;
-    icfi_gsegment_segment(icfi_gsub(icfi_gcenter(b, tb), p), u, a->half.z, v, b->half.z, &near);
-    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
+    icfi_gsegment_segment(icfi_gsub(fb->p, fa->p), fa->z, a->half.z, fb->z, b->half.z, &near);
+    icfi_gfinish(icfi_galong(fa->p, near.s, fa->z), a->radius, b->radius, near.d, near.n, out);
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icf_transform* ta,
-                                             const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gplace* fa,
+                                             const icf_shape* b, const icfi_gplace* fb,
                                              icf_separation* out)
 {
-    icfi_gplace f;
     icfi_gsegment_box_near near;
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), n;
-    icfi_glocate(b, tb, &f);
-    icfi_gsegment_box_distance(icfi_gto(&f, icfi_gsub(p, f.p)), icfi_gto(&f, u), a->half.z, b->half,
-                               &near);
-    n = icfi_gturned(icfi_gfrom(&f, near.n));
-    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, 0, near.d, n, out);
+    icf_vec3 n;
+    icfi_gsegment_box_distance(icfi_gto(fb, icfi_gsub(fa->p, fb->p)), icfi_gto(fb, fa->z),
+                               a->half.z, b->half, &near);
+    n = icfi_gturned(icfi_gfrom(fb, near.n));
+    icfi_gfinish(icfi_galong(fa->p, near.s, fa->z), a->radius, 0, near.d, n, out);
 }
 
 /* The lowest place of a core above a half-space, along z of its frame; where several are equally low,
    the middle of them */
-static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
-                                                 icf_separation* out)
+static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_gplace* fa,
+                                                 const icfi_gplace* fb, icf_separation* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), n = icfi_gaxis_z(b, tb), d;
-    icfi_gplace f;
+    icf_vec3 p = fa->p, n = fb->z, d;
     icf_real s, tie = 64 * ICFI_GEPS;
-    d = icfi_gsub(p, icfi_gcenter(b, tb));
+    d = icfi_gsub(p, fb->p);
     if (a->kind == ICF_SHAPE_CAPSULE) {
-        f.z = icfi_gaxis_z(a, ta);
-        s = icfi_gdot(f.z, n);
+        s = icfi_gdot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, f.z);
-        p = icfi_galong(p, s, f.z);
+        d = icfi_galong(d, s, fa->z);
+        p = icfi_galong(p, s, fa->z);
     } else {
-        icfi_glocate(a, ta, &f);
-        s = icfi_gdot(f.x, n);
+        s = icfi_gdot(fa->x, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.x : a->half.x;
-        d = icfi_galong(d, s, f.x);
-        p = icfi_galong(p, s, f.x);
-        s = icfi_gdot(f.y, n);
+        d = icfi_galong(d, s, fa->x);
+        p = icfi_galong(p, s, fa->x);
+        s = icfi_gdot(fa->y, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.y : a->half.y;
-        d = icfi_galong(d, s, f.y);
-        p = icfi_galong(p, s, f.y);
-        s = icfi_gdot(f.z, n);
+        d = icfi_galong(d, s, fa->y);
+        p = icfi_galong(p, s, fa->y);
+        s = icfi_gdot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, f.z);
-        p = icfi_galong(p, s, f.z);
+        d = icfi_galong(d, s, fa->z);
+        p = icfi_galong(p, s, fa->z);
     }
     icfi_gfinish(p, a->radius, 0, icfi_gdot(n, d), icfi_gturned(n), out);
 }
 
 /* A before B, and not two half-spaces */
-static void icfi_gpair(const icf_shape* a, const icf_transform* ta, const icf_shape* b,
-                       const icf_transform* tb, icf_separation* out)
+static void icfi_gpair(const icf_shape* a, const icfi_gplace* fa, const icf_shape* b,
+                       const icfi_gplace* fb, icf_separation* out)
 {
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_any(icfi_gcenter(a, ta), a->radius, b, tb, out);
+        icfi_gsphere_any(fa->p, a->radius, b, fb, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_gsome_half_space(a, ta, b, tb, out);
+        icfi_gsome_half_space(a, fa, fb, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box(a, ta, b, tb, out);
+        icfi_gbox_box(a, fa, b, fb, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box(a, ta, b, tb, out);
+        icfi_gcapsule_box(a, fa, b, fb, out);
     } else {
-        icfi_gcapsule_capsule(a, ta, b, tb, out);
+        icfi_gcapsule_capsule(a, fa, b, fb, out);
     }
 }
 
@@ -1974,19 +1974,22 @@ ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* b
                                       const icf_shape* b, const icf_transform* body_b,
                                       icf_separation* out)
 {
+    icfi_gplace fa, fb;
     if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
         icfi_gno_separation(out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
+    icfi_gplace_of(a, body_a, &fa);
+    icfi_gplace_of(b, body_b, &fb);
     if (icfi_gafter(a, body_a, b, body_b)) {
         icf_vec3 p;
-        icfi_gpair(b, body_b, a, body_a, out);
+        icfi_gpair(b, &fb, a, &fa, out);
         p = out->point_a;
         out->point_a = out->point_b;
         out->point_b = p;
         out->normal = icfi_gturned(out->normal);
     } else {
-        icfi_gpair(a, body_a, b, body_b, out);
+        icfi_gpair(a, &fa, b, &fb, out);
     }
     return ICF_RESULT_OK;
 }
@@ -2020,7 +2023,9 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
                              icf_separation* out)
 {
     icf_vec3 p;
-    icfi_gsphere_any(point, 0, shape, body, out);
+    icfi_gplace f;
+    icfi_gplace_of(shape, body, &f);
+    icfi_gsphere_any(point, 0, shape, &f, out);
     p = out->point_a;
     out->point_a = out->point_b;
     out->point_b = p;
@@ -2031,13 +2036,12 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
 // Bounds, masses, rays
 // >>measures
 
-ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
-                              icf_aabb* out)
+static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* at, icf_real margin,
+                         icf_aabb* out)
 {
-    icfi_gplace f;
+    icfi_gplace f = *at;
     icf_vec3 h, r;
     icf_real size;
-    icfi_glocate(shape, body, &f);
     if (shape->kind == ICF_SHAPE_HALF_SPACE) {
         icf_real most = ICF_REAL_MAX;
         out->lower = icf_vec3_make(-most, -most, -most);
@@ -2063,6 +2067,14 @@ ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body,
     r = icf_vec3_make(r.x + margin, r.y + margin, r.z + margin);
     out->lower = icfi_gsub(f.p, r);
     out->upper = icf_vec3_add(f.p, r);
+}
+
+ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
+                              icf_aabb* out)
+{
+    icfi_gplace f;
+    icfi_glocate(shape, body, &f);
+    icfi_gbounds(shape, &f, margin, out);
 }
 
 /* ---- masses */
@@ -2584,20 +2596,17 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     return lowest;
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_transform* ta,
-                                                  const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gplace* fa,
+                                                  const icf_shape* b, const icfi_gplace* fb,
                                                   icf_real margin, int most, uint32_t previous,
                                                   icf_manifold* out)
 {
-    icfi_gplace fa, fb;
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3], keep, lowest;
     icf_vec3 v;
     int apart;
-    icfi_glocate(a, ta, &fa);
-    icfi_glocate(b, tb, &fb);
-    icfi_gboxes_make(&fa, a->half, &fb, b->half, &x);
+    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
     keep = icfi_gleast(icfi_gleast(icfi_gleast(x.a[0], x.a[1]), x.a[2]),
                        icfi_gleast(icfi_gleast(x.b[0], x.b[1]), x.b[2])) /
            8192;
@@ -2610,11 +2619,11 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     out->axis = (uint32_t)axis.axis;
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(&fa, v);
-    lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
+    out->normal = icfi_gfrom(fa, v);
+    lowest = icfi_gpatch_points(&x, &axis, fa, fb, margin, most, out);
     if (lowest > axis.s + 32 * ICFI_GEPS * x.size + 4 * keep) {
         if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
-        icfi_gwitness_point(&x, &fa, &axis, p, q, most, out);
+        icfi_gwitness_point(&x, fa, &axis, p, q, most, out);
     }
 }
 
@@ -2632,38 +2641,36 @@ static void icfi_gone_point(const icf_separation* s, icf_real margin, uint32_t a
     icfi_gadd_point(out, middle, s->distance, 0, a, b);
 }
 
-static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_gplace* fa,
+                                                 const icf_shape* b, const icfi_gplace* fb,
                                                  icf_real margin, icf_manifold* out)
 {
     icf_separation s;
     uint32_t code = 1;
-    icfi_gplace f;
     icf_vec3 p;
-    icfi_gsphere_any(icfi_gcenter(a, ta), a->radius, b, tb, &s);
+    icfi_gsphere_any(fa->p, a->radius, b, fb, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        icfi_glocate(b, tb, &f);
-        p = icfi_gto(&f, icfi_gsub(s.point_b, f.p));
-        code = b->kind == ICF_SHAPE_BOX
-                   ? icfi_gbox_code_at(p, b->half)
-                   : icfi_gcapsule_code(p.z, b->half.z, b->half.z * ICF_R(0.015625));
+        p = icfi_gsub(s.point_b, fb->p);
+        code = b->kind == ICF_SHAPE_BOX ? icfi_gbox_code_at(icfi_gto(fb, p), b->half)
+                                        : icfi_gcapsule_code(icfi_gdot(fb->z, p), b->half.z,
+                                                             b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
 }
 
 /* Two capsules: where they are nearest, and if they lie nearly along each other, both ends of what does.
    There, the gap is that along the normal between the balls whose middles are side by side. */
-static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf_transform* ta,
-                                                   const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icfi_gplace* fa,
+                                                   const icf_shape* b, const icfi_gplace* fb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), v = icfi_gaxis_z(b, tb), w, e;
+    icf_vec3 p = fa->p, u = fa->z, v = fb->z, w, e;
     icf_real la = a->half.z, lb = b->half.z, radius = a->radius + b->radius, along, du, low, high,
              tolerance, s, t, h, y, phi, least = ICF_REAL_MAX;
     icfi_gsegments near;
     int end;
-    w = icfi_gsub(icfi_gcenter(b, tb), p);
+    w = icfi_gsub(fb->p, p);
     icfi_gsegment_segment(w, u, la, v, lb, &near);
     out->distance = near.d - radius;
     if (out->distance > margin) {
@@ -2744,23 +2751,21 @@ static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, ic
     icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icf_transform* ta,
-                                                      const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icfi_gplace* fa,
+                                                      const icf_shape* b, const icfi_gplace* fb,
                                                       icf_real margin, int most, icf_manifold* out)
 {
-    icfi_gplace f;
     icfi_gsegment_box_near near;
     icf_vec3 p, u, x, h = b->half, n;
     icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
-    icfi_glocate(b, tb, &f);
-    p = icfi_gto(&f, icfi_gsub(icfi_gcenter(a, ta), f.p));
-    u = icfi_gto(&f, icfi_gaxis_z(a, ta));
+    p = icfi_gto(fb, icfi_gsub(fa->p, fb->p));
+    u = icfi_gto(fb, fa->z);
     icfi_gsegment_box_distance(p, u, l, h, &near);
     if (near.d - a->radius > margin) return;
     n = near.n;
     out->distance = near.d - a->radius;
-    out->normal = icfi_gturned(icfi_gfrom(&f, n));
+    out->normal = icfi_gturned(icfi_gfrom(fb, n));
     tolerance = icfi_gleast(icfi_gleast(icfi_gleast(h.x, h.y), icfi_gleast(h.z, a->radius)), l) *
                 ICF_R(0.015625);
     slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
@@ -2777,29 +2782,29 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
             // the point of the core, lowered to the face
             x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
             least = icfi_gleast(least, phi);
-            icfi_gadd_on_box(&f, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
+            icfi_gadd_on_box(fb, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
     if (least > out->distance + slack) {
-        icfi_gadd_on_box(&f, h, near.q, n, out->distance, most,
+        icfi_gadd_on_box(fb, h, near.q, n, out->distance, most,
                          icfi_gcapsule_code(near.s, l, tolerance), out);
     }
 }
 
 /* A capsule or box above a half-space: its ends, or the corners of its lowest face */
-static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icf_transform* ta,
-                                                     const icf_shape* b, const icf_transform* tb,
-                                                     icf_real margin, int most, icf_manifold* out)
+static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icfi_gplace* fa,
+                                                     const icfi_gplace* fb, icf_real margin,
+                                                     int most, icf_manifold* out)
 {
-    icf_vec3 n = icfi_gaxis_z(b, tb), c = icfi_gcenter(a, ta), local, e, x;
-    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side,
-                                    slack;
-    icfi_gplace f;
+    icf_vec3 n = fb->z, c = fa->p, local, e, x;
+    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, fb->p)), side, slack;
     icfi_gring ring;
     int k, face = 0;
-    icfi_glocate(a, ta, &f);
-    local = icfi_gto(&f, n);
+    local = icfi_gto(fa, n);
     slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
+    side = a->half.x * ICF_FABS(local.x) + a->half.y * ICF_FABS(local.y) +
+           a->half.z * ICF_FABS(local.z) + a->radius;
+    if (level - side > margin + slack) return; /* most are far above it */
     out->normal = icfi_gturned(n);
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
@@ -2811,7 +2816,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
             height[0] = level - a->radius + side * local.z;
             if (height[0] > margin) continue;
-            x = icfi_galong(icfi_galong(c, side, f.z), -a->radius - ICF_R(0.5) * height[0], n);
+            x = icfi_galong(icfi_galong(c, side, fa->z), -a->radius - ICF_R(0.5) * height[0], n);
             icfi_gadd_point(out, x, height[0], 0, k ? 2u : 1u, 1);
         }
         if (!out->count) icfi_gno_manifold(out);
@@ -2844,7 +2849,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
         icfi_gset(&x, i1, u[at]);
         icfi_gset(&x, i2, v[at]);
         icfi_gadd_point(
-            out, icfi_galong(icf_vec3_add(f.p, icfi_gfrom(&f, x)), ICF_R(-0.5) * height[at], n),
+            out, icfi_galong(icf_vec3_add(c, icfi_gfrom(fa, x)), ICF_R(-0.5) * height[at], n),
             height[at], ring.share[k], icfi_gbox_code_at(x, a->half), 1);
     }
     if (!out->count) icfi_gno_manifold(out);
@@ -2858,36 +2863,32 @@ static uint32_t icfi_gturned_axis(uint32_t axis)
     return 0;
 }
 
-ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* body_a,
-                                     const icf_shape* b, const icf_transform* body_b,
-                                     icf_real margin, int32_t most, uint32_t previous_axis,
-                                     icf_manifold* out)
+/* Two shapes at their places; `swap`: B comes before A */
+static void icfi_gmanifold(const icf_shape* a, const icfi_gplace* fa, const icf_shape* b,
+                           const icfi_gplace* fb, int swap, icf_real margin, int32_t most,
+                           uint32_t previous, icf_manifold* out)
 {
-    int swap = icfi_gafter(a, body_a, b, body_b), k;
+    int k;
     icfi_gno_manifold(out);
-    if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (most < 1 || most > ICF_MANIFOLD_POINTS || !(margin >= 0)) return ICF_RESULT_BAD_ARGUMENT;
     if (swap) {
         const icf_shape* shape = a;
-        const icf_transform* body = body_a;
+        const icfi_gplace* place = fa;
         a = b;
         b = shape;
-        body_a = body_b;
-        body_b = body;
-        previous_axis = icfi_gturned_axis(previous_axis);
+        fa = fb;
+        fb = place;
+        previous = icfi_gturned_axis(previous);
     }
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_manifold(a, body_a, b, body_b, margin, out);
+        icfi_gsphere_manifold(a, fa, b, fb, margin, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_ghalf_space_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_ghalf_space_manifold(a, fa, fb, margin, most, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box_manifold(a, body_a, b, body_b, margin, most, previous_axis, out);
+        icfi_gbox_box_manifold(a, fa, b, fb, margin, most, previous, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_gcapsule_box_manifold(a, fa, b, fb, margin, most, out);
     } else {
-        icfi_gcapsules_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_gcapsules_manifold(a, fa, b, fb, margin, most, out);
     }
     if (swap) {
         out->normal = icfi_gturned(out->normal);
@@ -2897,6 +2898,23 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
             out->point[k].feature = feature >> 8 | (feature & 255u) << 8;
         }
     }
+}
+
+ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* body_a,
+                                     const icf_shape* b, const icf_transform* body_b,
+                                     icf_real margin, int32_t most, uint32_t previous_axis,
+                                     icf_manifold* out)
+{
+    icfi_gplace fa, fb;
+    if ((a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) || most < 1 ||
+        most > ICF_MANIFOLD_POINTS || !(margin >= 0)) {
+        icfi_gno_manifold(out);
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    icfi_gplace_of(a, body_a, &fa);
+    icfi_gplace_of(b, body_b, &fb);
+    icfi_gmanifold(a, &fa, b, &fb, icfi_gafter(a, body_a, b, body_b), margin, most, previous_axis,
+                   out);
     return ICF_RESULT_OK;
 }
 
@@ -4049,12 +4067,14 @@ typedef struct icfi_scene_session {
 
 /* Where a collider is in this step */
 typedef struct icfi_seen {
+    icf_aabb box;      /* where it can be until the end of the step */
+    icfi_gplace place; /* of the shape in the world */
+    icf_real reach;    /* of a ball around its place that holds it */
     icf_body_state body;
-    icf_real radius; /* of a ball around the body's centre of mass that holds the shape */
-    icf_real speed;  /* the fastest that any point of it moves */
-    icf_real size;   /* half of its least extent; 0 of half-spaces */
-    int32_t kind;    /* icf_body_kind; -1: no such body */
-    int32_t proxy;   /* the group it has in the broad phase, 0: none */
+    icf_real turn; /* the speed of its farthest point about the body's centre of mass */
+    icf_real size; /* half of its least extent; 0 of half-spaces */
+    int32_t kind;  /* icf_body_kind; -1: no such body */
+    int32_t proxy; /* the group it has in the broad phase, 0: none */
     icf_body parent;
 } icfi_seen;
 
@@ -4357,11 +4377,6 @@ static ICFI_GNOINLINE icf_vec3 icfi_scene_point(icf_transform t, icf_vec3 v)
     return icf_transform_apply(t, v);
 }
 
-static ICFI_GNOINLINE icf_vec3 icfi_scene_local(icf_transform t, icf_vec3 v)
-{
-    return icf_transform_apply_inverse(t, v);
-}
-
 static ICFI_GNOINLINE icf_transform icfi_scene_compose(icf_transform a, icf_transform b)
 {
     return icf_transform_mul(a, b);
@@ -4616,44 +4631,52 @@ ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
 
 /* ---- detection ---- */
 
-/* Half of the least extent of a shape, and how far it reaches from a point of its body */
-static void icfi_shape_extent(const icf_shape* s, icf_vec3 center, icf_real* size, icf_real* radius)
+/* Half of the least extent of a shape, and how far it reaches from its middle */
+static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reach)
 {
     icf_vec3 h = s->half;
-    icf_real reach = 0;
     *size = s->radius;
+    *reach = 0;
     if (s->kind == ICF_SHAPE_BOX) {
-        *size = h.x < h.y ? h.x : h.y;
-        if (h.z < *size) *size = h.z;
-        reach = icf_vec3_length(h);
+        *size = icfi_gleast(icfi_gleast(h.x, h.y), h.z);
+        *reach = icf_vec3_length(h);
     } else if (s->kind == ICF_SHAPE_HALF_SPACE) {
         *size = 0;
     } else {
-        reach = s->radius + (s->kind == ICF_SHAPE_CAPSULE ? h.z : 0);
+        *reach = s->radius + (s->kind == ICF_SHAPE_CAPSULE ? h.z : 0);
     }
-    *radius = reach + icf_vec3_length(icf_vec3_sub(s->pose.p, center));
+}
+
+/* Where the body of a collider is: all that rays ask for */
+static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+{
+    if (icfi_is_ground(c->body)) {
+        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
+        seen->body.pose = icf_transform_identity();
+        seen->kind = ICF_BODY_STATIC;
+    } else if (icf_body_get_state(&scene->world, c->body, &seen->body) == ICF_RESULT_OK) {
+        seen->kind = seen->body.kind;
+    } else {
+        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
+        seen->kind = -1;
+    }
 }
 
 /* Where a collider is, how fast, and what holds its body */
 static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
 {
-    const icf_world* w = &scene->world;
-    icf_vec3 center = icf_vec3_make(0, 0, 0);
-    int32_t proxy = seen->proxy;
-    ICFI_GFILL(seen, 0, sizeof *seen);
-    seen->proxy = proxy;
-    seen->kind = -1;
-    if (icfi_is_ground(c->body)) {
-        seen->body.pose = icf_transform_identity();
-        seen->kind = ICF_BODY_STATIC;
-    } else if (icf_body_get_state(w, c->body, &seen->body) == ICF_RESULT_OK) {
-        seen->kind = seen->body.kind;
-        center = icfi_scene_local(seen->body.pose, seen->body.center);
-        if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(w, c->body);
+    icf_vec3 arm;
+    icfi_see_body(scene, c, seen);
+    seen->parent.index = seen->parent.generation = 0;
+    if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(&scene->world, c->body);
+    icfi_glocate(&c->shape, &seen->body.pose, &seen->place);
+    icfi_shape_extent(&c->shape, &seen->size, &seen->reach);
+    arm = icf_vec3_sub(seen->place.p, seen->body.center);
+    seen->turn = 0;
+    if (seen->kind != ICF_BODY_STATIC) {
+        seen->turn =
+            (seen->reach + icf_vec3_length(arm)) * icf_vec3_length(seen->body.angular_velocity);
     }
-    icfi_shape_extent(&c->shape, center, &seen->size, &seen->radius);
-    seen->speed = icf_vec3_length(seen->body.velocity) +
-                  seen->radius * icf_vec3_length(seen->body.angular_velocity);
 }
 
 /* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
@@ -4663,8 +4686,8 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     const icfi_collider* c = s->collider + slot;
     icfi_seen* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
-    icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
-    icf_aabb box;
+    icf_real margin = s->header->margin * seen->size +
+                      dt * (icf_vec3_length(seen->body.velocity) + seen->turn + s->session->fall);
     icf_result result = ICF_RESULT_OK;
     if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
     if (seen->proxy && seen->proxy != group) {
@@ -4672,9 +4695,9 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
         seen->proxy = 0;
     }
     if (!group || result != ICF_RESULT_OK) return result;
-    icf_shape_bounds(&c->shape, &seen->body.pose, margin, &box);
-    if (seen->proxy) return icf_broad_phase_move(s->broad, slot, &box);
-    result = icf_broad_phase_add(s->broad, slot, &box, group);
+    icfi_gbounds(&c->shape, &seen->place, margin, &seen->box);
+    if (seen->proxy) return icf_broad_phase_move(s->broad, slot, &seen->box);
+    result = icf_broad_phase_add(s->broad, slot, &seen->box, group);
     if (result == ICF_RESULT_OK) seen->proxy = group;
     return result;
 }
@@ -4731,22 +4754,53 @@ static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32
                      icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
 }
 
-/* Points of a pair into touches of the world. Answers whether there are any. */
-static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now, icf_real dt)
+/* Whether colliders can come within reach of each other in the step, from their boxes, balls and
+   half-spaces: of the pairs that the broad phase names that leaves a third */
+static int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real margin)
+{
+    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    icf_vec3 d = icf_vec3_sub(sb->place.p, sa->place.p);
+    icf_real reach = sa->reach + sb->reach + margin;
+    reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
+    if (!(sa->size > 0)) return icfi_gdot(sa->place.z, d) <= reach;
+    if (!(sb->size > 0)) return -icfi_gdot(sb->place.z, d) <= reach;
+    return icfi_gdot(d, d) <= reach * reach;
+}
+
+static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
+{
+    return (a->lower.x <= b->upper.x) & (b->lower.x <= a->upper.x) & (a->lower.y <= b->upper.y) &
+           (b->lower.y <= a->upper.y) & (a->lower.z <= b->upper.z) & (b->lower.z <= a->upper.z);
+}
+
+/* Where touches of a step are written */
+typedef struct icfi_touches {
+    icf_touch* next;
+    int32_t written, room; /* since the last call of the world */
+    icf_real dt;
+    icf_touch blank;
+} icfi_touches;
+
+/* Points of a pair into touches of the world: now->count */
+static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now,
+                                 icfi_touches* touches)
 {
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size;
-    icf_real closing = icf_vec3_length(icf_vec3_sub(sb->body.velocity, sa->body.velocity)) +
-                       sa->radius * icf_vec3_length(sa->body.angular_velocity) +
-                       sb->radius * icf_vec3_length(sb->body.angular_velocity) + s->session->fall;
+    icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size, margin;
+    icf_vec3 closing = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
     icf_manifold m;
-    icf_touch touch;
     if (!(size > 0)) size = sb->size;
-    (void)icf_manifold_make(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose,
-                            s->header->margin * size + dt * closing, s->header->points,
-                            now->state.axis, &m);
+    margin = s->header->margin * size +
+             touches->dt * (icf_vec3_length(closing) + sa->turn + sb->turn + s->session->fall);
+    if (!icfi_may_reach(s, a, b, margin) || (!(sa->size > 0) && !(sb->size > 0))) {
+        now->state.axis = 0;
+        return ICF_RESULT_OK;
+    }
+    icfi_gmanifold(&ca->shape, &sa->place, &cb->shape, &sb->place,
+                   icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), margin,
+                   s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
     now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
@@ -4755,22 +4809,26 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         now->count = 1;
         return ICF_RESULT_OK;
     }
-    touch = icf_default_touch(&scene->world);
-    icfi_pair_contact(scene, s, a, b, &touch.contact);
-    touch.a = ca->body;
-    touch.b = cb->body;
-    touch.contact.normal = m.normal;
-    for (i = 0; i < m.count; i++) {
-        icf_result result;
-        touch.point = m.point[i].position;
-        touch.contact.distance = m.point[i].distance;
-        /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
-        touch.id =
-            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
-        result = icf_world_add_touch(&scene->world, &touch);
+    if (touches->room - touches->written < m.count) {
+        icf_result result = icf_world_write_touches(&scene->world, touches->written, m.count,
+                                                    &touches->next, &touches->room);
+        touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
-        now->count++;
     }
+    icfi_pair_contact(scene, s, a, b, &touches->blank.contact);
+    touches->blank.a = ca->body;
+    touches->blank.b = cb->body;
+    touches->blank.contact.normal = m.normal;
+    for (i = 0; i < m.count; i++) {
+        icf_touch* touch = touches->next + touches->written++;
+        *touch = touches->blank;
+        touch->point = m.point[i].position;
+        touch->contact.distance = m.point[i].distance;
+        /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
+        touch->id =
+            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
+    }
+    now->count = m.count;
     return ICF_RESULT_OK;
 }
 
@@ -4785,6 +4843,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icfi_stage s;
     const icf_pair* pair;
     icf_result result;
+    icfi_touches write;
     int32_t i, known = 0, touches = 0;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
@@ -4795,9 +4854,14 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icfi_stage_open(scene, &s);
     icf_world_clear_touches(&scene->world);
     s.session->pairs = s.session->detected = 0;
+    write.dt = dt;
+    write.next = NULL;
+    write.written = write.room = 0;
+    write.blank = icf_default_touch(&scene->world);
     pair = icf_broad_phase_pairs(s.broad);
     for (i = 0; i < s.broad->pairs; i++) {
         icfi_pair_now* now = s.now + s.session->pairs;
+        if (!icfi_boxes_meet(&s.seen[pair[i].a].box, &s.seen[pair[i].b].box)) continue;
         if (!icfi_may_meet(&s, pair[i].a, pair[i].b)) continue;
         ICFI_GFILL(now, 0, sizeof *now);
         now->state.a = pair[i].a;
@@ -4814,7 +4878,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
             now->state.axis = s.pair[known].axis;
             now->before = (int32_t)s.pair[known].touching;
         }
-        result = icfi_meet_pair(scene, &s, now, dt);
+        result = icfi_meet_pair(scene, &s, now, &write);
         if (result != ICF_RESULT_OK) {
             icf_world_clear_touches(&scene->world);
             return icfi_scene_of_world(scene, result);
@@ -4824,7 +4888,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         s.session->pairs++;
     }
     s.session->detected = 1;
-    return ICF_RESULT_OK;
+    return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room);
 }
 
 static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
@@ -4885,16 +4949,12 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
     }
     /* where rays find them from now on */
-    for (i = 0; i < s->header->collider_end; i++) {
-        if (s->collider[i].flags & 1u) icfi_see(scene, s->collider + i, s->seen + i);
-    }
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
     s->header->pair_count = session->pairs;
     for (i = 0; i < s->header->collider_end; i++) {
-        const icfi_collider* c = s->collider + i;
-        if ((c->flags & 1u) && !icfi_is_ground(c->body) &&
-            !icf_body_is_valid(&scene->world, c->body))
-            icfi_collider_remove(s, i);
+        if (!(s->collider[i].flags & 1u)) continue;
+        icfi_see_body(scene, s->collider + i, s->seen + i);
+        if (s->seen[i].kind < 0) icfi_collider_remove(s, i);
     }
 }
 
