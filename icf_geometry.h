@@ -3553,6 +3553,13 @@ ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy)
     return ICF_RESULT_OK;
 }
 
+/* Whether a side lies within the larger box; where that ends at all that boxes reach, so do all sides */
+static inline int icfi_gwithin(icf_real lower, icf_real upper, float from, float to)
+{
+    return ((lower >= (icf_real)from) | (from <= -(float)ICFI_GFAR)) &
+           ((upper <= (icf_real)to) | (to >= (float)ICFI_GFAR));
+}
+
 ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const icf_aabb* box)
 {
     icfi_gbox *at, old;
@@ -3562,9 +3569,9 @@ ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const
     at = ICFI_GAT(icfi_gbox, b, b->at_box) + proxy;
 
     // inside still, and not much smaller than it was when the larger box was made
-    if (box->lower.x >= (icf_real)at->lower[0] && box->upper.x <= (icf_real)at->upper[0] &&
-        box->lower.y >= (icf_real)at->lower[1] && box->upper.y <= (icf_real)at->upper[1] &&
-        box->lower.z >= (icf_real)at->lower[2] && box->upper.z <= (icf_real)at->upper[2]) {
+    if (icfi_gwithin(box->lower.x, box->upper.x, at->lower[0], at->upper[0]) &&
+        icfi_gwithin(box->lower.y, box->upper.y, at->lower[1], at->upper[1]) &&
+        icfi_gwithin(box->lower.z, box->upper.z, at->lower[2], at->upper[2])) {
         sides = icfi_gsides(box);
         room = (icf_real)(at->upper[0] - at->lower[0]) + (icf_real)(at->upper[1] - at->lower[1]) +
                (icf_real)(at->upper[2] - at->lower[2]);
@@ -4075,11 +4082,13 @@ typedef struct icfi_seen {
     icf_real size; /* half of its least extent; 0 of half-spaces */
     int32_t kind;  /* icf_body_kind; -1: no such body */
     int32_t proxy; /* the group it has in the broad phase, 0: none */
+    int32_t alike; /* a collider of the same material, up to this one */
     icf_body parent;
 } icfi_seen;
 
 typedef struct icfi_pair_now {
     icfi_pair_state state;
+    icf_real margin;      /* within which points are found */
     int32_t first, count; /* touches of the world */
     int32_t sensor, before;
 } icfi_pair_now;
@@ -4702,18 +4711,32 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     return result;
 }
 
+static int icfi_same_material(const icf_material* a, const icf_material* b)
+{
+    return a->stiffness == b->stiffness && a->dissipation == b->dissipation &&
+           a->relaxation == b->relaxation && a->friction == b->friction &&
+           a->friction_static == b->friction_static && a->torsion == b->torsion &&
+           a->rolling == b->rolling;
+}
+
 /* All colliders into the broad phase, and its pairs */
 static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
     icf_result result;
     icf_world_def def;
-    int32_t i, needed;
+    int32_t i, needed, alike = 0;
     icfi_stage_open(scene, &s);
     (void)icf_world_get_def(&scene->world, &def);
     s.session->fall = dt * icf_vec3_length(def.gravity);
     for (i = 0; i < s.header->collider_end; i++) {
-        if (s.collider[i].flags & 1u) icfi_see(scene, s.collider + i, s.seen + i);
+        if (s.collider[i].flags & 1u) {
+            icfi_see(scene, s.collider + i, s.seen + i);
+            if (!icfi_same_material(&s.collider[i].material, &s.collider[alike].material)) {
+                alike = i;
+            }
+            s.seen[i].alike = alike;
+        }
         result = icfi_place_proxy(&s, i, dt);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "bounds of a collider");
@@ -4741,28 +4764,26 @@ static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
     return (ca->category & cb->mask) && (cb->category & ca->mask);
 }
 
-/* The contact law of a pair of colliders */
-static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
-                              icf_contact* c)
+static inline int icfi_is_zero(icf_vec3 v)
 {
-    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_material m = scene->combine ? scene->combine(scene->user, &ca->material, &cb->material)
-                                    : icf_material_combine(&ca->material, &cb->material);
-    icf_contact_set_material(c, &m);
-    c->surface_velocity =
-        icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
-                     icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
+    return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
-/* Whether colliders can come within reach of each other in the step, from their boxes, balls and
-   half-spaces: of the pairs that the broad phase names that leaves a third */
-static int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real margin)
+/* Within which margin a pair has points, and whether it can have any: from balls and half-spaces, that
+   leaves about half */
+static inline int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real dt,
+                                 icf_real* margin)
 {
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     icf_vec3 d = icf_vec3_sub(sb->place.p, sa->place.p);
-    icf_real reach = sa->reach + sb->reach + margin;
+    icf_vec3 v = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
+    icf_real size = icfi_gleast(sa->size, sb->size), reach;
+    if (!(size > 0)) size = icfi_gmost(sa->size, sb->size);
+    *margin = s->header->margin * size +
+              dt * (icf_vec3_length(v) + sa->turn + sb->turn + s->session->fall);
+    reach = sa->reach + sb->reach + *margin;
     reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
-    if (!(sa->size > 0)) return icfi_gdot(sa->place.z, d) <= reach;
+    if (!(sa->size > 0)) return sb->size > 0 && icfi_gdot(sa->place.z, d) <= reach;
     if (!(sb->size > 0)) return -icfi_gdot(sb->place.z, d) <= reach;
     return icfi_gdot(d, d) <= reach * reach;
 }
@@ -4773,13 +4794,58 @@ static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
            (b->lower.y <= a->upper.y) & (a->lower.z <= b->upper.z) & (b->lower.z <= a->upper.z);
 }
 
+/* The pairs of this step into s->now, and how many: of the pairs of the broad phase a third. Nothing
+   is guessed in the first pass: which pairs are left is as good as random to a processor. */
+static int32_t icfi_scene_pairs(icfi_stage* s, icf_real dt)
+{
+    const icf_pair* pair = icf_broad_phase_pairs(s->broad);
+    int32_t i, n = 0, m = 0;
+    for (i = 0; i < s->broad->pairs; i++) {
+        s->now[n].state.a = pair[i].a;
+        s->now[n].state.b = pair[i].b;
+        n += icfi_boxes_meet(&s->seen[pair[i].a].box, &s->seen[pair[i].b].box);
+    }
+    for (i = 0; i < n; i++) {
+        int32_t a = s->now[i].state.a, b = s->now[i].state.b;
+        if (!icfi_may_meet(s, a, b)) continue;
+        s->now[m].state.a = a;
+        s->now[m].state.b = b;
+        m += icfi_may_reach(s, a, b, dt, &s->now[m].margin);
+    }
+    return m;
+}
+
 /* Where touches of a step are written */
 typedef struct icfi_touches {
     icf_touch* next;
     int32_t written, room; /* since the last call of the world */
-    icf_real dt;
+    size_t size;           /* of a touch: a copy of what is not known before is a call, and fast */
+    int32_t alike[2];      /* whose materials `law` is of */
+    icf_material law;
     icf_touch blank;
 } icfi_touches;
+
+/* The contact law of a pair of colliders */
+static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
+                              icfi_touches* t)
+{
+    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    icf_contact* c = &t->blank.contact;
+    if (scene->combine) {
+        t->law = scene->combine(scene->user, &ca->material, &cb->material);
+    } else if (s->seen[a].alike != t->alike[0] || s->seen[b].alike != t->alike[1]) {
+        t->alike[0] = s->seen[a].alike;
+        t->alike[1] = s->seen[b].alike;
+        t->law = icf_material_combine(&ca->material, &cb->material);
+    }
+    icf_contact_set_material(c, &t->law);
+    c->surface_velocity = icf_vec3_make(0, 0, 0);
+    if (!icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity)) {
+        c->surface_velocity =
+            icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
+                         icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
+    }
+}
 
 /* Points of a pair into touches of the world: now->count */
 static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now,
@@ -4788,18 +4854,9 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size, margin;
-    icf_vec3 closing = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
     icf_manifold m;
-    if (!(size > 0)) size = sb->size;
-    margin = s->header->margin * size +
-             touches->dt * (icf_vec3_length(closing) + sa->turn + sb->turn + s->session->fall);
-    if (!icfi_may_reach(s, a, b, margin) || (!(sa->size > 0) && !(sb->size > 0))) {
-        now->state.axis = 0;
-        return ICF_RESULT_OK;
-    }
     icfi_gmanifold(&ca->shape, &sa->place, &cb->shape, &sb->place,
-                   icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), margin,
+                   icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), now->margin,
                    s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
@@ -4815,13 +4872,13 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
     }
-    icfi_pair_contact(scene, s, a, b, &touches->blank.contact);
+    icfi_pair_contact(scene, s, a, b, touches);
     touches->blank.a = ca->body;
     touches->blank.b = cb->body;
     touches->blank.contact.normal = m.normal;
     for (i = 0; i < m.count; i++) {
         icf_touch* touch = touches->next + touches->written++;
-        *touch = touches->blank;
+        ICFI_GCOPY(touch, &touches->blank, touches->size);
         touch->point = m.point[i].position;
         touch->contact.distance = m.point[i].distance;
         /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
@@ -4841,10 +4898,9 @@ ICF_API icf_result icf_scene_update(icf_scene* scene)
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
-    const icf_pair* pair;
     icf_result result;
     icfi_touches write;
-    int32_t i, known = 0, touches = 0;
+    int32_t i, n, known = 0, touches = 0;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
     if (!(dt - dt == 0)) return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "dt");
@@ -4854,27 +4910,27 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icfi_stage_open(scene, &s);
     icf_world_clear_touches(&scene->world);
     s.session->pairs = s.session->detected = 0;
-    write.dt = dt;
     write.next = NULL;
     write.written = write.room = 0;
+    write.size = sizeof(icf_touch);
+    write.alike[0] = write.alike[1] = -1;
     write.blank = icf_default_touch(&scene->world);
-    pair = icf_broad_phase_pairs(s.broad);
-    for (i = 0; i < s.broad->pairs; i++) {
-        icfi_pair_now* now = s.now + s.session->pairs;
-        if (!icfi_boxes_meet(&s.seen[pair[i].a].box, &s.seen[pair[i].b].box)) continue;
-        if (!icfi_may_meet(&s, pair[i].a, pair[i].b)) continue;
-        ICFI_GFILL(now, 0, sizeof *now);
-        now->state.a = pair[i].a;
-        now->state.b = pair[i].b;
+    n = icfi_scene_pairs(&s, dt);
+    for (i = 0; i < n; i++) {
+        icfi_pair_now *now = s.now + s.session->pairs, *from = s.now + i;
+        int32_t a = from->state.a, b = from->state.b;
+        now->state.a = a;
+        now->state.b = b;
+        now->state.axis = now->state.touching = 0;
+        now->margin = from->margin;
         now->first = touches;
+        now->count = now->sensor = now->before = 0;
         /* both lists are in order */
         while (known < s.header->pair_count &&
-               (s.pair[known].a < pair[i].a ||
-                (s.pair[known].a == pair[i].a && s.pair[known].b < pair[i].b))) {
+               (s.pair[known].a < a || (s.pair[known].a == a && s.pair[known].b < b))) {
             known++;
         }
-        if (known < s.header->pair_count && s.pair[known].a == pair[i].a &&
-            s.pair[known].b == pair[i].b) {
+        if (known < s.header->pair_count && s.pair[known].a == a && s.pair[known].b == b) {
             now->state.axis = s.pair[known].axis;
             now->before = (int32_t)s.pair[known].touching;
         }
