@@ -691,7 +691,7 @@ static inline icf_real icfi_gleast(icf_real a, icf_real b)
 /* the nearest to x of -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
-    return x > most ? most : x < -most ? -most : x;
+    return icfi_gleast(icfi_gmost(x, -most), most);
 }
 
 static int icfi_gfinite3(icf_vec3 a)
@@ -771,16 +771,28 @@ static inline icf_vec3 icfi_gaxis_z(const icf_shape* s, const icf_transform* bod
                          1 - 2 * (q.x * q.x + q.y * q.y));
 }
 
-/* Of that what a query of such a shape needs: a ball has no axes, and of capsules and half-spaces it is z */
-static inline void icfi_gplace_of(const icf_shape* s, const icf_transform* body, icfi_gplace* out)
+/* The same for queries: found out already, or not yet */
+typedef struct icfi_gwhere {
+    const icf_transform* body;
+    const icfi_gplace* place; // or NULL
+} icfi_gwhere;
+
+static inline icf_vec3 icfi_gwhere_center(const icf_shape* s, const icfi_gwhere* w)
 {
-    if (s->kind == ICF_SHAPE_BOX) {
-        icfi_glocate(s, body, out);
-        return;
-    }
-    out->p = icfi_gcenter(s, body);
-    out->x = out->y = out->z = icf_vec3_make(0, 0, 0);
-    if (s->kind != ICF_SHAPE_SPHERE) out->z = icfi_gaxis_z(s, body);
+    return w->place ? w->place->p : icfi_gcenter(s, w->body);
+}
+
+static inline icf_vec3 icfi_gwhere_z(const icf_shape* s, const icfi_gwhere* w)
+{
+    return w->place ? w->place->z : icfi_gaxis_z(s, w->body);
+}
+
+static inline const icfi_gplace* icfi_gwhere_all(const icf_shape* s, const icfi_gwhere* w,
+                                                 icfi_gplace* room)
+{
+    if (w->place) return w->place;
+    icfi_glocate(s, w->body, room);
+    return room;
 }
 
 static inline icf_vec3 icfi_gto(const icfi_gplace* f, icf_vec3 v)
@@ -1837,10 +1849,12 @@ static inline void icfi_gcopy3(const icf_real v[3], icf_vec3* out)
     *out = icf_vec3_make(v[0], v[1], v[2]);
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gplace* fa,
-                                         const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gwhere* wa,
+                                         const icf_shape* b, const icfi_gwhere* wb,
                                          icf_separation* out)
 {
+    icfi_gplace room_a, room_b;
+    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3];
@@ -1871,60 +1885,70 @@ static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b
     out->point_b = icfi_galong(p, core - radius_b, n);
 }
 
-static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gplace* fb,
+static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gwhere* wb,
                              icf_separation* out)
 {
-    icf_vec3 d = icfi_gsub(fb->p, p), n, q;
+    icf_vec3 d = icfi_gsub(icfi_gwhere_center(b, wb), p), n, q;
     icf_real core;
+    icfi_gplace room;
+    const icfi_gplace* f;
     if (b->kind == ICF_SHAPE_SPHERE) {
         core = icfi_gunit(&d);
         if (core == 0) d = icf_vec3_make(0, 0, 1);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_CAPSULE) {
-        n = fb->z;
+        n = icfi_gwhere_z(b, wb);
         d = icfi_galong(d, icfi_gclamp(-icfi_gdot(n, d), b->half.z), n);
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        core = icfi_gpoint_box(icfi_gturned(icfi_gto(fb, d)), b->half, &q, &n);
-        n = icfi_gturned(icfi_gfrom(fb, n));
+        f = icfi_gwhere_all(b, wb, &room);
+        core = icfi_gpoint_box(icfi_gturned(icfi_gto(f, d)), b->half, &q, &n);
+        n = icfi_gturned(icfi_gfrom(f, n));
         icfi_gfinish(p, radius, 0, core, n, out);
     } else {
-        n = icfi_gturned(fb->z);
+        n = icfi_gturned(icfi_gwhere_z(b, wb));
         icfi_gfinish(p, radius, 0, icfi_gdot(n, d), n, out);
     }
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_gplace* fa,
-                                                 const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
                                                  icf_separation* out)
 {
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
     icfi_gsegments near;
-    icfi_gsegment_segment(icfi_gsub(fb->p, fa->p), fa->z, a->half.z, fb->z, b->half.z, &near);
-    icfi_gfinish(icfi_galong(fa->p, near.s, fa->z), a->radius, b->radius, near.d, near.n, out);
+    icfi_gsegment_segment(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
+                          &near);
+    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gplace* fa,
-                                             const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gwhere* wa,
+                                             const icf_shape* b, const icfi_gwhere* wb,
                                              icf_separation* out)
 {
+    icfi_gplace room;
+    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
     icfi_gsegment_box_near near;
-    icf_vec3 n;
-    icfi_gsegment_box_distance(icfi_gto(fb, icfi_gsub(fa->p, fb->p)), icfi_gto(fb, fa->z),
-                               a->half.z, b->half, &near);
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), n;
+    icfi_gsegment_box_distance(icfi_gto(fb, icfi_gsub(p, fb->p)), icfi_gto(fb, u), a->half.z,
+                               b->half, &near);
     n = icfi_gturned(icfi_gfrom(fb, near.n));
-    icfi_gfinish(icfi_galong(fa->p, near.s, fa->z), a->radius, 0, near.d, n, out);
+    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, 0, near.d, n, out);
 }
 
 /* The lowest place of a core above a half-space, along z of its frame; where several are equally low,
    the middle of them */
-static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_gplace* fa,
-                                                 const icfi_gplace* fb, icf_separation* out)
+static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
+                                                 icf_separation* out)
 {
-    icf_vec3 p = fa->p, n = fb->z, d;
+    icfi_gplace room;
+    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
+    icf_vec3 p = fa->p, n = icfi_gwhere_z(b, wb), d;
     icf_real s, tie = 64 * ICFI_GEPS;
-    d = icfi_gsub(p, fb->p);
+    d = icfi_gsub(p, icfi_gwhere_center(b, wb));
     if (a->kind == ICF_SHAPE_CAPSULE) {
         s = icfi_gdot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
@@ -1948,19 +1972,19 @@ static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_
 }
 
 /* A before B, and not two half-spaces */
-static void icfi_gpair(const icf_shape* a, const icfi_gplace* fa, const icf_shape* b,
-                       const icfi_gplace* fb, icf_separation* out)
+static void icfi_gpair(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
+                       const icfi_gwhere* wb, icf_separation* out)
 {
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_any(fa->p, a->radius, b, fb, out);
+        icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_gsome_half_space(a, fa, fb, out);
+        icfi_gsome_half_space(a, wa, b, wb, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box(a, fa, b, fb, out);
+        icfi_gbox_box(a, wa, b, wb, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box(a, fa, b, fb, out);
+        icfi_gcapsule_box(a, wa, b, wb, out);
     } else {
-        icfi_gcapsule_capsule(a, fa, b, fb, out);
+        icfi_gcapsule_capsule(a, wa, b, wb, out);
     }
 }
 
@@ -1974,22 +1998,23 @@ ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* b
                                       const icf_shape* b, const icf_transform* body_b,
                                       icf_separation* out)
 {
-    icfi_gplace fa, fb;
+    icfi_gwhere wa, wb;
     if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
         icfi_gno_separation(out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
-    icfi_gplace_of(a, body_a, &fa);
-    icfi_gplace_of(b, body_b, &fb);
+    wa.body = body_a;
+    wb.body = body_b;
+    wa.place = wb.place = NULL;
     if (icfi_gafter(a, body_a, b, body_b)) {
         icf_vec3 p;
-        icfi_gpair(b, &fb, a, &fa, out);
+        icfi_gpair(b, &wb, a, &wa, out);
         p = out->point_a;
         out->point_a = out->point_b;
         out->point_b = p;
         out->normal = icfi_gturned(out->normal);
     } else {
-        icfi_gpair(a, &fa, b, &fb, out);
+        icfi_gpair(a, &wa, b, &wb, out);
     }
     return ICF_RESULT_OK;
 }
@@ -2023,9 +2048,10 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
                              icf_separation* out)
 {
     icf_vec3 p;
-    icfi_gplace f;
-    icfi_gplace_of(shape, body, &f);
-    icfi_gsphere_any(point, 0, shape, &f, out);
+    icfi_gwhere w;
+    w.body = body;
+    w.place = NULL;
+    icfi_gsphere_any(point, 0, shape, &w, out);
     p = out->point_a;
     out->point_a = out->point_b;
     out->point_b = p;
@@ -2596,11 +2622,13 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     return lowest;
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gplace* fa,
-                                                  const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                  const icf_shape* b, const icfi_gwhere* wb,
                                                   icf_real margin, int most, uint32_t previous,
                                                   icf_manifold* out)
 {
+    icfi_gplace room_a, room_b;
+    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3], keep, lowest;
@@ -2641,36 +2669,39 @@ static void icfi_gone_point(const icf_separation* s, icf_real margin, uint32_t a
     icfi_gadd_point(out, middle, s->distance, 0, a, b);
 }
 
-static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_gplace* fa,
-                                                 const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
                                                  icf_real margin, icf_manifold* out)
 {
     icf_separation s;
     uint32_t code = 1;
+    icfi_gplace room;
     icf_vec3 p;
-    icfi_gsphere_any(fa->p, a->radius, b, fb, &s);
+    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        p = icfi_gsub(s.point_b, fb->p);
-        code = b->kind == ICF_SHAPE_BOX ? icfi_gbox_code_at(icfi_gto(fb, p), b->half)
-                                        : icfi_gcapsule_code(icfi_gdot(fb->z, p), b->half.z,
-                                                             b->half.z * ICF_R(0.015625));
+        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, wb));
+        code = b->kind == ICF_SHAPE_BOX
+                   ? icfi_gbox_code_at(icfi_gto(icfi_gwhere_all(b, wb, &room), p), b->half)
+                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, wb), p), b->half.z,
+                                        b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
 }
 
 /* Two capsules: where they are nearest, and if they lie nearly along each other, both ends of what does.
    There, the gap is that along the normal between the balls whose middles are side by side. */
-static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icfi_gplace* fa,
-                                                   const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                   const icf_shape* b, const icfi_gwhere* wb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 p = fa->p, u = fa->z, v = fb->z, w, e;
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb), w,
+             e;
     icf_real la = a->half.z, lb = b->half.z, radius = a->radius + b->radius, along, du, low, high,
              tolerance, s, t, h, y, phi, least = ICF_REAL_MAX;
     icfi_gsegments near;
     int end;
-    w = icfi_gsub(fb->p, p);
+    w = icfi_gsub(icfi_gwhere_center(b, wb), p);
     icfi_gsegment_segment(w, u, la, v, lb, &near);
     out->distance = near.d - radius;
     if (out->distance > margin) {
@@ -2751,16 +2782,18 @@ static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, ic
     icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icfi_gplace* fa,
-                                                      const icf_shape* b, const icfi_gplace* fb,
+static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                      const icf_shape* b, const icfi_gwhere* wb,
                                                       icf_real margin, int most, icf_manifold* out)
 {
+    icfi_gplace room;
+    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
     icfi_gsegment_box_near near;
     icf_vec3 p, u, x, h = b->half, n;
     icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
-    p = icfi_gto(fb, icfi_gsub(fa->p, fb->p));
-    u = icfi_gto(fb, fa->z);
+    p = icfi_gto(fb, icfi_gsub(icfi_gwhere_center(a, wa), fb->p));
+    u = icfi_gto(fb, icfi_gwhere_z(a, wa));
     icfi_gsegment_box_distance(p, u, l, h, &near);
     if (near.d - a->radius > margin) return;
     n = near.n;
@@ -2792,12 +2825,15 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
 }
 
 /* A capsule or box above a half-space: its ends, or the corners of its lowest face */
-static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icfi_gplace* fa,
-                                                     const icfi_gplace* fb, icf_real margin,
-                                                     int most, icf_manifold* out)
+static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                     const icf_shape* b, const icfi_gwhere* wb,
+                                                     icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 n = fb->z, c = fa->p, local, e, x;
-    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, fb->p)), side, slack;
+    icfi_gplace room;
+    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
+    icf_vec3 n = icfi_gwhere_z(b, wb), c = fa->p, local, e, x;
+    icf_real u[8], v[8], height[8], side, slack;
+    icf_real level = icfi_gdot(n, icfi_gsub(c, icfi_gwhere_center(b, wb)));
     icfi_gring ring;
     int k, face = 0;
     local = icfi_gto(fa, n);
@@ -2864,31 +2900,31 @@ static uint32_t icfi_gturned_axis(uint32_t axis)
 }
 
 /* Two shapes at their places; `swap`: B comes before A */
-static void icfi_gmanifold(const icf_shape* a, const icfi_gplace* fa, const icf_shape* b,
-                           const icfi_gplace* fb, int swap, icf_real margin, int32_t most,
+static void icfi_gmanifold(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
+                           const icfi_gwhere* wb, int swap, icf_real margin, int32_t most,
                            uint32_t previous, icf_manifold* out)
 {
     int k;
     icfi_gno_manifold(out);
     if (swap) {
         const icf_shape* shape = a;
-        const icfi_gplace* place = fa;
+        const icfi_gwhere* place = wa;
         a = b;
         b = shape;
-        fa = fb;
-        fb = place;
+        wa = wb;
+        wb = place;
         previous = icfi_gturned_axis(previous);
     }
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_manifold(a, fa, b, fb, margin, out);
+        icfi_gsphere_manifold(a, wa, b, wb, margin, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_ghalf_space_manifold(a, fa, fb, margin, most, out);
+        icfi_ghalf_space_manifold(a, wa, b, wb, margin, most, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box_manifold(a, fa, b, fb, margin, most, previous, out);
+        icfi_gbox_box_manifold(a, wa, b, wb, margin, most, previous, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box_manifold(a, fa, b, fb, margin, most, out);
+        icfi_gcapsule_box_manifold(a, wa, b, wb, margin, most, out);
     } else {
-        icfi_gcapsules_manifold(a, fa, b, fb, margin, most, out);
+        icfi_gcapsules_manifold(a, wa, b, wb, margin, most, out);
     }
     if (swap) {
         out->normal = icfi_gturned(out->normal);
@@ -2905,15 +2941,16 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
                                      icf_real margin, int32_t most, uint32_t previous_axis,
                                      icf_manifold* out)
 {
-    icfi_gplace fa, fb;
+    icfi_gwhere wa, wb;
     if ((a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) || most < 1 ||
         most > ICF_MANIFOLD_POINTS || !(margin >= 0)) {
         icfi_gno_manifold(out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
-    icfi_gplace_of(a, body_a, &fa);
-    icfi_gplace_of(b, body_b, &fb);
-    icfi_gmanifold(a, &fa, b, &fb, icfi_gafter(a, body_a, b, body_b), margin, most, previous_axis,
+    wa.body = body_a;
+    wb.body = body_b;
+    wa.place = wb.place = NULL;
+    icfi_gmanifold(a, &wa, b, &wb, icfi_gafter(a, body_a, b, body_b), margin, most, previous_axis,
                    out);
     return ICF_RESULT_OK;
 }
@@ -4854,8 +4891,13 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    icfi_gwhere wa, wb;
     icf_manifold m;
-    icfi_gmanifold(&ca->shape, &sa->place, &cb->shape, &sb->place,
+    wa.body = &sa->body.pose;
+    wb.body = &sb->body.pose;
+    wa.place = &sa->place;
+    wb.place = &sb->place;
+    icfi_gmanifold(&ca->shape, &wa, &cb->shape, &wb,
                    icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), now->margin,
                    s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
