@@ -96,10 +96,13 @@
    To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
    icf_scene_solve, in place of icf_scene_step.
 
-   Which stiffness. A point of contact has the default 1e6 N/m, and a box on its face four of them: a
-   stack of a ton sinks in by millimetres, and heavier or finer things want another number in their
-   material. Thin things at high speed: shapes are kept from passing through each other along straight
-   lines; what turns by much in a step can get through what is thinner than it. Shorter steps help.
+   Which stiffness. A point of contact has that of the materials, by default 1e6 N/m. A box on its face has
+   four of them; where faces meet in more than four points, these share the stiffness of four by their
+   areas, so that nothing trembles where a corner becomes two. A stack of a ton sinks in by millimetres,
+   and heavier or finer things want another number in their material.
+
+   Thin things at high speed. Shapes are kept from passing through each other along straight lines; what turns
+   by much in a step can get through what is thinner than it. Shorter steps help.
 
    Pointers that icf_scene_events gives last until the next call that changes the scene.
 
@@ -4892,6 +4895,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
     icfi_gwhere wa, wb;
+    icf_real area = 0;
     icf_manifold m;
     wa.body = &sa->body.pose;
     wb.body = &sb->body.pose;
@@ -4918,11 +4922,18 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     touches->blank.a = ca->body;
     touches->blank.b = cb->body;
     touches->blank.contact.normal = m.normal;
+    for (i = 0; i < m.count; i++) area += m.point[i].area;
     for (i = 0; i < m.count; i++) {
         icf_touch* touch = touches->next + touches->written++;
         ICFI_GCOPY(touch, &touches->blank, touches->size);
         touch->point = m.point[i].position;
         touch->contact.distance = m.point[i].distance;
+        /* as of four points together, so that nothing jumps where a corner becomes two */
+        if (m.count > 4) {
+            icf_real share = area > 0 ? m.point[i].area / area : 1 / (icf_real)m.count;
+            touch->contact.stiffness =
+                icfi_gleast(4 * share * touches->law.stiffness, ICF_REAL_MAX);
+        }
         /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
         touch->id =
             (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
