@@ -161,6 +161,8 @@
 #define icf_manifold_make icf_manifold_make_float
 #define icf_mass_properties_add icf_mass_properties_add_float
 #define icf_scene_add icf_scene_add_float
+#define icf_scene_add_def icf_scene_add_def_float
+#define icf_scene_body_colliders icf_scene_body_colliders_float
 #define icf_scene_bytes icf_scene_bytes_float
 #define icf_scene_collider_at icf_scene_collider_at_float
 #define icf_scene_collider_count icf_scene_collider_count_float
@@ -490,7 +492,9 @@ typedef struct icf_collider_def {
        always if it is above 0, and never below. Bodies that a joint connects never meet */
     uint32_t category, mask; /* defaults 1, all */
     int32_t group;           /* default 0 */
-    int32_t sensor;          /* 1: notices, and does not push */
+    /* 1: notices, and does not push. As with all pairs, one of the two has to be of a body that forces move:
+       a sensor on the ground or a kinematic body does not notice kinematic and static ones */
+    int32_t sensor;
     uint64_t user;
     int32_t cookie; /* private */
 } icf_collider_def;
@@ -550,9 +554,16 @@ ICF_API uint64_t icf_scene_hash(const icf_scene* scene);
 ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
                                  icf_transform pose, icf_body* body);
 
+/* The same with a def of the collider, for its material and so on; its body is not read. body and collider
+   may be NULL. */
+ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* def,
+                                     icf_real density, icf_transform pose, icf_body* body,
+                                     icf_collider* collider);
+
 /* Colliders. A body may have any number: together they are its shape. Its mass is its own matter:
    icf_scene_set_density gives it that of all its colliders, overlaps counted twice. Those of a body that was
-   destroyed go with the next step. */
+   destroyed go with the next step. What touched one that was destroyed has ended to: among the events of the
+   next step, with the name that is none any more. */
 ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
                                        icf_collider* collider);
 ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider);
@@ -563,6 +574,11 @@ ICF_API icf_result icf_collider_get_def(const icf_scene* scene, icf_collider col
 ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
                                         const icf_collider_def* def);
 ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_real density);
+
+/* The colliders of a body, or with none those of the ground, in the order of their slots: how many there are,
+   of which the first `most` are written. */
+ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
+                                         icf_collider* colliders, int32_t most);
 
 /* All colliders: those of slots 0 to the count, not included; none where a slot is empty. */
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene);
@@ -4108,8 +4124,8 @@ typedef struct icfi_scene_session {
     int32_t pairs;    /* of this step */
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
-    int32_t listed; /* 1: the broad phase has all colliders */
-    icf_real fall;  /* the speed that gravity adds in the step */
+    int32_t ended; /* events behind those: of colliders that were destroyed since the step */
+    icf_real fall; /* the speed that gravity adds in the step */
 } icfi_scene_session;
 
 /* Where a collider is in this step */
@@ -4206,7 +4222,7 @@ static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_s
     of[3] = at, at += icfi_scene_up(sizeof(icfi_scene_session));
     of[4] = at, at += icfi_scene_up(c * sizeof(icfi_seen));
     of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
-    of[6] = at, at += icfi_scene_up(2 * p * sizeof(icf_scene_event));
+    of[6] = at, at += icfi_scene_up(3 * p * sizeof(icf_scene_event));
     of[7] = at, at += icfi_scene_up(icf_broad_phase_bytes(&broad));
     if (!memory) return at;
     s->header = ICFI_PLACE_AT(icfi_scene_header, memory, of[0]);
@@ -4357,7 +4373,8 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     *to.session = *from.session;
     ICFI_GCOPY(to.seen, from.seen, (size_t)from.header->colliders * sizeof *to.seen);
     ICFI_GCOPY(to.now, from.now, (size_t)to.session->pairs * sizeof *to.now);
-    ICFI_GCOPY(to.event, from.event, (size_t)to.session->events * sizeof *to.event);
+    ICFI_GCOPY(to.event, from.event,
+               (size_t)(to.session->events + to.session->ended) * sizeof *to.event);
     (void)icf_broad_phase_copy(from.broad, to.broad);
     ICF_FREE(from.header);
     return ICF_RESULT_OK;
@@ -4524,11 +4541,21 @@ ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def*
     return ICF_RESULT_OK;
 }
 
+static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
+                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse);
+
 /* Takes a collider and its pairs out. */
 static void icfi_collider_remove(icfi_stage* s, int32_t slot)
 {
     icfi_collider* c = s->collider + slot;
     int32_t i, n = 0;
+    for (i = 0; i < s->header->pair_count; i++) {
+        const icfi_pair_state* p = s->pair + i;
+        if ((p->a != slot && p->b != slot) || !p->touching) continue;
+        icfi_scene_event_fill(s, s->event + s->session->events + s->session->ended++,
+                              ICF_EVENT_ENDED, p,
+                              ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0, 0);
+    }
     c->flags = 0;
     c->generation++;
     c->next = s->header->collider_free;
@@ -4617,21 +4644,23 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
     return result == ICF_RESULT_OK ? result : icfi_scene_of_world(scene, result);
 }
 
-ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
-                                 icf_transform pose, icf_body* body)
+ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* def,
+                                     icf_real density, icf_transform pose, icf_body* body,
+                                     icf_collider* collider)
 {
     icf_body_def b = icf_default_body_def();
-    icf_collider_def d = icf_default_collider_def();
-    icf_collider collider;
+    icf_collider_def d;
+    icf_collider name;
     icf_mass_properties m;
     icf_result result;
-    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
-    d.shape = shape;
+    if (!icfi_scene_is(scene) || !def) return ICF_RESULT_BAD_ARGUMENT;
+    d = *def;
+    d.body.index = d.body.generation = 0;
     result = icfi_collider_check(scene, &d);
     if (result != ICF_RESULT_OK) return result;
     if (!(density >= 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "density");
     if (density > 0) {
-        result = icf_shape_mass(&shape, density, &m);
+        result = icf_shape_mass(&d.shape, density, &m);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "a half-space has no mass");
         b.mass = m.mass;
@@ -4648,9 +4677,19 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
     }
     result = icf_body_create(&scene->world, &b, &d.body);
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
-    result = icf_collider_create(scene, &d, &collider);
-    if (result == ICF_RESULT_OK && body) *body = d.body;
-    return result;
+    result = icf_collider_create(scene, &d, &name);
+    if (result != ICF_RESULT_OK) return result;
+    if (body) *body = d.body;
+    if (collider) *collider = name;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
+                                 icf_transform pose, icf_body* body)
+{
+    icf_collider_def d = icf_default_collider_def();
+    d.shape = shape;
+    return icf_scene_add_def(scene, &d, density, pose, body, NULL);
 }
 
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
@@ -4676,6 +4715,24 @@ ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
     if (slot < 0 || slot >= icf_scene_collider_count(scene)) return none;
     icfi_stage_open(scene, &s);
     return s.collider[slot].flags & 1u ? icfi_collider_name(&s, slot) : none;
+}
+
+ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
+                                         icf_collider* colliders, int32_t most)
+{
+    icfi_stage s;
+    int32_t i, count = 0;
+    if (!icfi_scene_is(scene) || most < 0 || (most && !colliders)) return 0;
+    icfi_stage_open(scene, &s);
+    for (i = 0; i < s.header->collider_end; i++) {
+        const icfi_collider* c = s.collider + i;
+        if (!(c->flags & 1u) || c->body.index != body.index ||
+            c->body.generation != body.generation)
+            continue;
+        if (count < most) colliders[count] = icfi_collider_name(&s, i);
+        count++;
+    }
+    return count;
 }
 
 /* ---- detection ---- */
@@ -5000,10 +5057,9 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room);
 }
 
-static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
-                                 int32_t sensor, icf_real impulse)
+static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
+                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse)
 {
-    icf_scene_event* e = s->event + s->session->events++;
     e->kind = kind;
     e->sensor = sensor;
     e->a = icfi_collider_name(s, p->a);
@@ -5011,6 +5067,12 @@ static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_st
     e->body_a = s->collider[p->a].body;
     e->body_b = s->collider[p->b].body;
     e->impulse = impulse;
+}
+
+static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
+                                 int32_t sensor, icf_real impulse)
+{
+    icfi_scene_event_fill(s, s->event + s->session->events++, kind, p, sensor, impulse);
 }
 
 /* Of a pair that has no points any more */
@@ -5026,7 +5088,9 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
     icfi_scene_session* session = s->session;
     int32_t i, count, at = 0, known = 0;
     const icf_event* event = icf_world_events(&scene->world, &count);
-    session->events = 0;
+    for (i = 0; i < session->ended; i++) s->event[i] = s->event[session->events + i];
+    session->events = session->ended;
+    session->ended = 0;
     for (i = 0; i < session->pairs; i++) {
         icfi_pair_now* now = s->now + i;
         icf_real impulse = 0;
