@@ -507,6 +507,7 @@ typedef double icf_real;
 #define icf_world_time icf_world_time_float
 #define icf_world_touch_count icf_world_touch_count_float
 #define icf_world_touches icf_world_touches_float
+#define icf_world_write_touches icf_world_write_touches_float
 #define icf_world_try icf_world_try_float
 #endif
 
@@ -1748,6 +1749,13 @@ ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constrai
 ICF_API icf_touch icf_default_touch(const icf_world* world);
 ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch);
 ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count);
+
+/* Many at once, without a copy: tells that so many were written at the place that the last call gave, and
+   gives the next place, with room for *room touches, at least `needed`. Each is a copy of icf_default_touch,
+   changed. A place lasts until the next call that takes the world without const. Errors: BAD_ARGUMENT (more
+   written than there was room for), and those of icf_world_add_touch. */
+ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, int32_t needed,
+                                           icf_touch** place, int32_t* room);
 ICF_API void icf_world_clear_touches(icf_world* world);
 
 /* Moves the world by dt, in s, above 0. What is refused leaves all as it was, the touches too:
@@ -13652,6 +13660,30 @@ ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
         icfi_sim_open(world, &s);
     }
     s.touch[s.session->touches++] = *touch;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, int32_t needed,
+                                           icf_touch** place, int32_t* room)
+{
+    icfi_sim s;
+    icf_result result;
+    if (!icfi_world_is(world) || !place || !room) return ICF_RESULT_BAD_ARGUMENT;
+    *place = NULL;
+    *room = 0;
+    icfi_sim_open(world, &s);
+    if (written < 0 || needed < 0 || written > s.header->contacts - s.session->touches) {
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    s.session->touches += written;
+    if (needed > s.header->contacts - s.session->touches) {
+        if (needed > 0x7fffffff - s.session->touches) return ICF_RESULT_OVERFLOW;
+        result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + needed);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_sim_open(world, &s);
+    }
+    *place = s.touch + s.session->touches;
+    *room = s.header->contacts - s.session->touches;
     return ICF_RESULT_OK;
 }
 

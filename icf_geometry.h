@@ -96,10 +96,13 @@
    To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
    icf_scene_solve, in place of icf_scene_step.
 
-   Which stiffness. A point of contact has the default 1e6 N/m, and a box on its face four of them: a
-   stack of a ton sinks in by millimetres, and heavier or finer things want another number in their
-   material. Thin things at high speed: shapes are kept from passing through each other along straight
-   lines; what turns by much in a step can get through what is thinner than it. Shorter steps help.
+   Which stiffness. A point of contact has that of the materials, by default 1e6 N/m. A box on its face has
+   four of them; where faces meet in more than four points, these share the stiffness of four by their
+   areas, so that nothing trembles where a corner becomes two. A stack of a ton sinks in by millimetres,
+   and heavier or finer things want another number in their material.
+
+   Thin things at high speed. Shapes are kept from passing through each other along straight lines; what turns
+   by much in a step can get through what is thinner than it. Shorter steps help.
 
    Pointers that icf_scene_events gives last until the next call that changes the scene.
 
@@ -158,6 +161,8 @@
 #define icf_manifold_make icf_manifold_make_float
 #define icf_mass_properties_add icf_mass_properties_add_float
 #define icf_scene_add icf_scene_add_float
+#define icf_scene_add_def icf_scene_add_def_float
+#define icf_scene_body_colliders icf_scene_body_colliders_float
 #define icf_scene_bytes icf_scene_bytes_float
 #define icf_scene_collider_at icf_scene_collider_at_float
 #define icf_scene_collider_count icf_scene_collider_count_float
@@ -487,7 +492,9 @@ typedef struct icf_collider_def {
        always if it is above 0, and never below. Bodies that a joint connects never meet */
     uint32_t category, mask; /* defaults 1, all */
     int32_t group;           /* default 0 */
-    int32_t sensor;          /* 1: notices, and does not push */
+    /* 1: notices, and does not push. As with all pairs, one of the two has to be of a body that forces move:
+       a sensor on the ground or a kinematic body does not notice kinematic and static ones */
+    int32_t sensor;
     uint64_t user;
     int32_t cookie; /* private */
 } icf_collider_def;
@@ -547,9 +554,16 @@ ICF_API uint64_t icf_scene_hash(const icf_scene* scene);
 ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
                                  icf_transform pose, icf_body* body);
 
+/* The same with a def of the collider, for its material and so on; its body is not read. body and collider
+   may be NULL. */
+ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* def,
+                                     icf_real density, icf_transform pose, icf_body* body,
+                                     icf_collider* collider);
+
 /* Colliders. A body may have any number: together they are its shape. Its mass is its own matter:
    icf_scene_set_density gives it that of all its colliders, overlaps counted twice. Those of a body that was
-   destroyed go with the next step. */
+   destroyed go with the next step. What touched one that was destroyed has ended to: among the events of the
+   next step, with the name that is none any more. */
 ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
                                        icf_collider* collider);
 ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider);
@@ -560,6 +574,11 @@ ICF_API icf_result icf_collider_get_def(const icf_scene* scene, icf_collider col
 ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
                                         const icf_collider_def* def);
 ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_real density);
+
+/* The colliders of a body, or with none those of the ground, in the order of their slots: how many there are,
+   of which the first `most` are written. */
+ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
+                                         icf_collider* colliders, int32_t most);
 
 /* All colliders: those of slots 0 to the count, not included; none where a slot is empty. */
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene);
@@ -691,7 +710,7 @@ static inline icf_real icfi_gleast(icf_real a, icf_real b)
 /* the nearest to x of -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
-    return x > most ? most : x < -most ? -most : x;
+    return icfi_gleast(icfi_gmost(x, -most), most);
 }
 
 static int icfi_gfinite3(icf_vec3 a)
@@ -769,6 +788,30 @@ static inline icf_vec3 icfi_gaxis_z(const icf_shape* s, const icf_transform* bod
     icf_quat q = icfi_gturn(s, body);
     return icf_vec3_make(2 * (q.x * q.z + q.w * q.y), 2 * (q.y * q.z - q.w * q.x),
                          1 - 2 * (q.x * q.x + q.y * q.y));
+}
+
+/* The same for queries: found out already, or not yet */
+typedef struct icfi_gwhere {
+    const icf_transform* body;
+    const icfi_gplace* place; // or NULL
+} icfi_gwhere;
+
+static inline icf_vec3 icfi_gwhere_center(const icf_shape* s, const icfi_gwhere* w)
+{
+    return w->place ? w->place->p : icfi_gcenter(s, w->body);
+}
+
+static inline icf_vec3 icfi_gwhere_z(const icf_shape* s, const icfi_gwhere* w)
+{
+    return w->place ? w->place->z : icfi_gaxis_z(s, w->body);
+}
+
+static inline const icfi_gplace* icfi_gwhere_all(const icf_shape* s, const icfi_gwhere* w,
+                                                 icfi_gplace* room)
+{
+    if (w->place) return w->place;
+    icfi_glocate(s, w->body, room);
+    return room;
 }
 
 static inline icf_vec3 icfi_gto(const icfi_gplace* f, icf_vec3 v)
@@ -1825,18 +1868,17 @@ static inline void icfi_gcopy3(const icf_real v[3], icf_vec3* out)
     *out = icf_vec3_make(v[0], v[1], v[2]);
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform* ta,
-                                         const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gwhere* wa,
+                                         const icf_shape* b, const icfi_gwhere* wb,
                                          icf_separation* out)
 {
-    icfi_gplace fa, fb;
+    icfi_gplace room_a, room_b;
+    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3];
     icf_vec3 v;
-    icfi_glocate(a, ta, &fa);
-    icfi_glocate(b, tb, &fb);
-    icfi_gboxes_make(&fa, a->half, &fb, b->half, &x);
+    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
     icfi_gboxes_axis(&x, ICF_REAL_MAX, 0, 0, &axis);
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
@@ -1845,11 +1887,11 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icf_transform
     }
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(&fa, v);
+    out->normal = icfi_gfrom(fa, v);
     icfi_gcopy3(p, &v);
-    out->point_a = icf_vec3_add(fa.p, icfi_gfrom(&fa, v));
+    out->point_a = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
     icfi_gcopy3(q, &v);
-    out->point_b = icf_vec3_add(fa.p, icfi_gfrom(&fa, v));
+    out->point_b = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
 }
 
 /* what remains for a core of A at p, its radius, and the surface of B: normal n, gap `core` */
@@ -1862,105 +1904,106 @@ static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b
     out->point_b = icfi_galong(p, core - radius_b, n);
 }
 
-static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b,
-                             const icf_transform* tb, icf_separation* out)
+static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gwhere* wb,
+                             icf_separation* out)
 {
-    icf_vec3 c = icfi_gcenter(b, tb), d = icfi_gsub(c, p), n, q;
+    icf_vec3 d = icfi_gsub(icfi_gwhere_center(b, wb), p), n, q;
     icf_real core;
-    icfi_gplace f;
+    icfi_gplace room;
+    const icfi_gplace* f;
     if (b->kind == ICF_SHAPE_SPHERE) {
         core = icfi_gunit(&d);
         if (core == 0) d = icf_vec3_make(0, 0, 1);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_CAPSULE) {
-        n = icfi_gaxis_z(b, tb);
+        n = icfi_gwhere_z(b, wb);
         d = icfi_galong(d, icfi_gclamp(-icfi_gdot(n, d), b->half.z), n);
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_glocate(b, tb, &f);
-        core = icfi_gpoint_box(icfi_gturned(icfi_gto(&f, d)), b->half, &q, &n);
-        n = icfi_gturned(icfi_gfrom(&f, n));
+        f = icfi_gwhere_all(b, wb, &room);
+        core = icfi_gpoint_box(icfi_gturned(icfi_gto(f, d)), b->half, &q, &n);
+        n = icfi_gturned(icfi_gfrom(f, n));
         icfi_gfinish(p, radius, 0, core, n, out);
     } else {
-        n = icfi_gturned(icfi_gaxis_z(b, tb));
+        n = icfi_gturned(icfi_gwhere_z(b, wb));
         icfi_gfinish(p, radius, 0, icfi_gdot(n, d), n, out);
     }
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
                                                  icf_separation* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), v = icfi_gaxis_z(b, tb);
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
     icfi_gsegments near;
-    icfi_gsegment_segment(icfi_gsub(icfi_gcenter(b, tb), p), u, a->half.z, v, b->half.z, &near);
+    icfi_gsegment_segment(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
+                          &near);
     icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icf_transform* ta,
-                                             const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gwhere* wa,
+                                             const icf_shape* b, const icfi_gwhere* wb,
                                              icf_separation* out)
 {
-    icfi_gplace f;
+    icfi_gplace room;
+    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
     icfi_gsegment_box_near near;
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), n;
-    icfi_glocate(b, tb, &f);
-    icfi_gsegment_box_distance(icfi_gto(&f, icfi_gsub(p, f.p)), icfi_gto(&f, u), a->half.z, b->half,
-                               &near);
-    n = icfi_gturned(icfi_gfrom(&f, near.n));
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), n;
+    icfi_gsegment_box_distance(icfi_gto(fb, icfi_gsub(p, fb->p)), icfi_gto(fb, u), a->half.z,
+                               b->half, &near);
+    n = icfi_gturned(icfi_gfrom(fb, near.n));
     icfi_gfinish(icfi_galong(p, near.s, u), a->radius, 0, near.d, n, out);
 }
 
 /* The lowest place of a core above a half-space, along z of its frame; where several are equally low,
    the middle of them */
-static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
                                                  icf_separation* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), n = icfi_gaxis_z(b, tb), d;
-    icfi_gplace f;
+    icfi_gplace room;
+    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
+    icf_vec3 p = fa->p, n = icfi_gwhere_z(b, wb), d;
     icf_real s, tie = 64 * ICFI_GEPS;
-    d = icfi_gsub(p, icfi_gcenter(b, tb));
+    d = icfi_gsub(p, icfi_gwhere_center(b, wb));
     if (a->kind == ICF_SHAPE_CAPSULE) {
-        f.z = icfi_gaxis_z(a, ta);
-        s = icfi_gdot(f.z, n);
+        s = icfi_gdot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, f.z);
-        p = icfi_galong(p, s, f.z);
+        d = icfi_galong(d, s, fa->z);
+        p = icfi_galong(p, s, fa->z);
     } else {
-        icfi_glocate(a, ta, &f);
-        s = icfi_gdot(f.x, n);
+        s = icfi_gdot(fa->x, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.x : a->half.x;
-        d = icfi_galong(d, s, f.x);
-        p = icfi_galong(p, s, f.x);
-        s = icfi_gdot(f.y, n);
+        d = icfi_galong(d, s, fa->x);
+        p = icfi_galong(p, s, fa->x);
+        s = icfi_gdot(fa->y, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.y : a->half.y;
-        d = icfi_galong(d, s, f.y);
-        p = icfi_galong(p, s, f.y);
-        s = icfi_gdot(f.z, n);
+        d = icfi_galong(d, s, fa->y);
+        p = icfi_galong(p, s, fa->y);
+        s = icfi_gdot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, f.z);
-        p = icfi_galong(p, s, f.z);
+        d = icfi_galong(d, s, fa->z);
+        p = icfi_galong(p, s, fa->z);
     }
     icfi_gfinish(p, a->radius, 0, icfi_gdot(n, d), icfi_gturned(n), out);
 }
 
 /* A before B, and not two half-spaces */
-static void icfi_gpair(const icf_shape* a, const icf_transform* ta, const icf_shape* b,
-                       const icf_transform* tb, icf_separation* out)
+static void icfi_gpair(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
+                       const icfi_gwhere* wb, icf_separation* out)
 {
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_any(icfi_gcenter(a, ta), a->radius, b, tb, out);
+        icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_gsome_half_space(a, ta, b, tb, out);
+        icfi_gsome_half_space(a, wa, b, wb, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box(a, ta, b, tb, out);
+        icfi_gbox_box(a, wa, b, wb, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box(a, ta, b, tb, out);
+        icfi_gcapsule_box(a, wa, b, wb, out);
     } else {
-        icfi_gcapsule_capsule(a, ta, b, tb, out);
+        icfi_gcapsule_capsule(a, wa, b, wb, out);
     }
 }
 
@@ -1974,19 +2017,23 @@ ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* b
                                       const icf_shape* b, const icf_transform* body_b,
                                       icf_separation* out)
 {
+    icfi_gwhere wa, wb;
     if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
         icfi_gno_separation(out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
+    wa.body = body_a;
+    wb.body = body_b;
+    wa.place = wb.place = NULL;
     if (icfi_gafter(a, body_a, b, body_b)) {
         icf_vec3 p;
-        icfi_gpair(b, body_b, a, body_a, out);
+        icfi_gpair(b, &wb, a, &wa, out);
         p = out->point_a;
         out->point_a = out->point_b;
         out->point_b = p;
         out->normal = icfi_gturned(out->normal);
     } else {
-        icfi_gpair(a, body_a, b, body_b, out);
+        icfi_gpair(a, &wa, b, &wb, out);
     }
     return ICF_RESULT_OK;
 }
@@ -2020,7 +2067,10 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
                              icf_separation* out)
 {
     icf_vec3 p;
-    icfi_gsphere_any(point, 0, shape, body, out);
+    icfi_gwhere w;
+    w.body = body;
+    w.place = NULL;
+    icfi_gsphere_any(point, 0, shape, &w, out);
     p = out->point_a;
     out->point_a = out->point_b;
     out->point_b = p;
@@ -2031,13 +2081,12 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
 // Bounds, masses, rays
 // >>measures
 
-ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
-                              icf_aabb* out)
+static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* at, icf_real margin,
+                         icf_aabb* out)
 {
-    icfi_gplace f;
+    icfi_gplace f = *at;
     icf_vec3 h, r;
     icf_real size;
-    icfi_glocate(shape, body, &f);
     if (shape->kind == ICF_SHAPE_HALF_SPACE) {
         icf_real most = ICF_REAL_MAX;
         out->lower = icf_vec3_make(-most, -most, -most);
@@ -2063,6 +2112,14 @@ ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body,
     r = icf_vec3_make(r.x + margin, r.y + margin, r.z + margin);
     out->lower = icfi_gsub(f.p, r);
     out->upper = icf_vec3_add(f.p, r);
+}
+
+ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
+                              icf_aabb* out)
+{
+    icfi_gplace f;
+    icfi_glocate(shape, body, &f);
+    icfi_gbounds(shape, &f, margin, out);
 }
 
 /* ---- masses */
@@ -2584,20 +2641,19 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     return lowest;
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_transform* ta,
-                                                  const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                  const icf_shape* b, const icfi_gwhere* wb,
                                                   icf_real margin, int most, uint32_t previous,
                                                   icf_manifold* out)
 {
-    icfi_gplace fa, fb;
+    icfi_gplace room_a, room_b;
+    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3], keep, lowest;
     icf_vec3 v;
     int apart;
-    icfi_glocate(a, ta, &fa);
-    icfi_glocate(b, tb, &fb);
-    icfi_gboxes_make(&fa, a->half, &fb, b->half, &x);
+    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
     keep = icfi_gleast(icfi_gleast(icfi_gleast(x.a[0], x.a[1]), x.a[2]),
                        icfi_gleast(icfi_gleast(x.b[0], x.b[1]), x.b[2])) /
            8192;
@@ -2610,11 +2666,11 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icf_
     out->axis = (uint32_t)axis.axis;
     out->distance = axis.s;
     icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(&fa, v);
-    lowest = icfi_gpatch_points(&x, &axis, &fa, &fb, margin, most, out);
+    out->normal = icfi_gfrom(fa, v);
+    lowest = icfi_gpatch_points(&x, &axis, fa, fb, margin, most, out);
     if (lowest > axis.s + 32 * ICFI_GEPS * x.size + 4 * keep) {
         if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
-        icfi_gwitness_point(&x, &fa, &axis, p, q, most, out);
+        icfi_gwitness_point(&x, fa, &axis, p, q, most, out);
     }
 }
 
@@ -2632,38 +2688,39 @@ static void icfi_gone_point(const icf_separation* s, icf_real margin, uint32_t a
     icfi_gadd_point(out, middle, s->distance, 0, a, b);
 }
 
-static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icf_transform* ta,
-                                                 const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                 const icf_shape* b, const icfi_gwhere* wb,
                                                  icf_real margin, icf_manifold* out)
 {
     icf_separation s;
     uint32_t code = 1;
-    icfi_gplace f;
+    icfi_gplace room;
     icf_vec3 p;
-    icfi_gsphere_any(icfi_gcenter(a, ta), a->radius, b, tb, &s);
+    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        icfi_glocate(b, tb, &f);
-        p = icfi_gto(&f, icfi_gsub(s.point_b, f.p));
+        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, wb));
         code = b->kind == ICF_SHAPE_BOX
-                   ? icfi_gbox_code_at(p, b->half)
-                   : icfi_gcapsule_code(p.z, b->half.z, b->half.z * ICF_R(0.015625));
+                   ? icfi_gbox_code_at(icfi_gto(icfi_gwhere_all(b, wb, &room), p), b->half)
+                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, wb), p), b->half.z,
+                                        b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
 }
 
 /* Two capsules: where they are nearest, and if they lie nearly along each other, both ends of what does.
    There, the gap is that along the normal between the balls whose middles are side by side. */
-static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf_transform* ta,
-                                                   const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                   const icf_shape* b, const icfi_gwhere* wb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 p = icfi_gcenter(a, ta), u = icfi_gaxis_z(a, ta), v = icfi_gaxis_z(b, tb), w, e;
+    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb), w,
+             e;
     icf_real la = a->half.z, lb = b->half.z, radius = a->radius + b->radius, along, du, low, high,
              tolerance, s, t, h, y, phi, least = ICF_REAL_MAX;
     icfi_gsegments near;
     int end;
-    w = icfi_gsub(icfi_gcenter(b, tb), p);
+    w = icfi_gsub(icfi_gwhere_center(b, wb), p);
     icfi_gsegment_segment(w, u, la, v, lb, &near);
     out->distance = near.d - radius;
     if (out->distance > margin) {
@@ -2744,23 +2801,23 @@ static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, ic
     icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icf_transform* ta,
-                                                      const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                      const icf_shape* b, const icfi_gwhere* wb,
                                                       icf_real margin, int most, icf_manifold* out)
 {
-    icfi_gplace f;
+    icfi_gplace room;
+    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
     icfi_gsegment_box_near near;
     icf_vec3 p, u, x, h = b->half, n;
     icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
-    icfi_glocate(b, tb, &f);
-    p = icfi_gto(&f, icfi_gsub(icfi_gcenter(a, ta), f.p));
-    u = icfi_gto(&f, icfi_gaxis_z(a, ta));
+    p = icfi_gto(fb, icfi_gsub(icfi_gwhere_center(a, wa), fb->p));
+    u = icfi_gto(fb, icfi_gwhere_z(a, wa));
     icfi_gsegment_box_distance(p, u, l, h, &near);
     if (near.d - a->radius > margin) return;
     n = near.n;
     out->distance = near.d - a->radius;
-    out->normal = icfi_gturned(icfi_gfrom(&f, n));
+    out->normal = icfi_gturned(icfi_gfrom(fb, n));
     tolerance = icfi_gleast(icfi_gleast(icfi_gleast(h.x, h.y), icfi_gleast(h.z, a->radius)), l) *
                 ICF_R(0.015625);
     slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
@@ -2777,29 +2834,32 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
             // the point of the core, lowered to the face
             x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
             least = icfi_gleast(least, phi);
-            icfi_gadd_on_box(&f, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
+            icfi_gadd_on_box(fb, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
     if (least > out->distance + slack) {
-        icfi_gadd_on_box(&f, h, near.q, n, out->distance, most,
+        icfi_gadd_on_box(fb, h, near.q, n, out->distance, most,
                          icfi_gcapsule_code(near.s, l, tolerance), out);
     }
 }
 
 /* A capsule or box above a half-space: its ends, or the corners of its lowest face */
-static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icf_transform* ta,
-                                                     const icf_shape* b, const icf_transform* tb,
+static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icfi_gwhere* wa,
+                                                     const icf_shape* b, const icfi_gwhere* wb,
                                                      icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 n = icfi_gaxis_z(b, tb), c = icfi_gcenter(a, ta), local, e, x;
-    icf_real u[8], v[8], height[8], level = icfi_gdot(n, icfi_gsub(c, icfi_gcenter(b, tb))), side,
-                                    slack;
-    icfi_gplace f;
+    icfi_gplace room;
+    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
+    icf_vec3 n = icfi_gwhere_z(b, wb), c = fa->p, local, e, x;
+    icf_real u[8], v[8], height[8], side, slack;
+    icf_real level = icfi_gdot(n, icfi_gsub(c, icfi_gwhere_center(b, wb)));
     icfi_gring ring;
     int k, face = 0;
-    icfi_glocate(a, ta, &f);
-    local = icfi_gto(&f, n);
+    local = icfi_gto(fa, n);
     slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
+    side = a->half.x * ICF_FABS(local.x) + a->half.y * ICF_FABS(local.y) +
+           a->half.z * ICF_FABS(local.z) + a->radius;
+    if (level - side > margin + slack) return; /* most are far above it */
     out->normal = icfi_gturned(n);
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
@@ -2811,7 +2871,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
             height[0] = level - a->radius + side * local.z;
             if (height[0] > margin) continue;
-            x = icfi_galong(icfi_galong(c, side, f.z), -a->radius - ICF_R(0.5) * height[0], n);
+            x = icfi_galong(icfi_galong(c, side, fa->z), -a->radius - ICF_R(0.5) * height[0], n);
             icfi_gadd_point(out, x, height[0], 0, k ? 2u : 1u, 1);
         }
         if (!out->count) icfi_gno_manifold(out);
@@ -2844,7 +2904,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
         icfi_gset(&x, i1, u[at]);
         icfi_gset(&x, i2, v[at]);
         icfi_gadd_point(
-            out, icfi_galong(icf_vec3_add(f.p, icfi_gfrom(&f, x)), ICF_R(-0.5) * height[at], n),
+            out, icfi_galong(icf_vec3_add(c, icfi_gfrom(fa, x)), ICF_R(-0.5) * height[at], n),
             height[at], ring.share[k], icfi_gbox_code_at(x, a->half), 1);
     }
     if (!out->count) icfi_gno_manifold(out);
@@ -2858,36 +2918,32 @@ static uint32_t icfi_gturned_axis(uint32_t axis)
     return 0;
 }
 
-ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* body_a,
-                                     const icf_shape* b, const icf_transform* body_b,
-                                     icf_real margin, int32_t most, uint32_t previous_axis,
-                                     icf_manifold* out)
+/* Two shapes at their places; `swap`: B comes before A */
+static void icfi_gmanifold(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
+                           const icfi_gwhere* wb, int swap, icf_real margin, int32_t most,
+                           uint32_t previous, icf_manifold* out)
 {
-    int swap = icfi_gafter(a, body_a, b, body_b), k;
+    int k;
     icfi_gno_manifold(out);
-    if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
-        return ICF_RESULT_BAD_ARGUMENT;
-    }
-    if (most < 1 || most > ICF_MANIFOLD_POINTS || !(margin >= 0)) return ICF_RESULT_BAD_ARGUMENT;
     if (swap) {
         const icf_shape* shape = a;
-        const icf_transform* body = body_a;
+        const icfi_gwhere* place = wa;
         a = b;
         b = shape;
-        body_a = body_b;
-        body_b = body;
-        previous_axis = icfi_gturned_axis(previous_axis);
+        wa = wb;
+        wb = place;
+        previous = icfi_gturned_axis(previous);
     }
     if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_manifold(a, body_a, b, body_b, margin, out);
+        icfi_gsphere_manifold(a, wa, b, wb, margin, out);
     } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_ghalf_space_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_ghalf_space_manifold(a, wa, b, wb, margin, most, out);
     } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box_manifold(a, body_a, b, body_b, margin, most, previous_axis, out);
+        icfi_gbox_box_manifold(a, wa, b, wb, margin, most, previous, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_gcapsule_box_manifold(a, wa, b, wb, margin, most, out);
     } else {
-        icfi_gcapsules_manifold(a, body_a, b, body_b, margin, most, out);
+        icfi_gcapsules_manifold(a, wa, b, wb, margin, most, out);
     }
     if (swap) {
         out->normal = icfi_gturned(out->normal);
@@ -2897,6 +2953,24 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
             out->point[k].feature = feature >> 8 | (feature & 255u) << 8;
         }
     }
+}
+
+ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* body_a,
+                                     const icf_shape* b, const icf_transform* body_b,
+                                     icf_real margin, int32_t most, uint32_t previous_axis,
+                                     icf_manifold* out)
+{
+    icfi_gwhere wa, wb;
+    if ((a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) || most < 1 ||
+        most > ICF_MANIFOLD_POINTS || !(margin >= 0)) {
+        icfi_gno_manifold(out);
+        return ICF_RESULT_BAD_ARGUMENT;
+    }
+    wa.body = body_a;
+    wb.body = body_b;
+    wa.place = wb.place = NULL;
+    icfi_gmanifold(a, &wa, b, &wb, icfi_gafter(a, body_a, b, body_b), margin, most, previous_axis,
+                   out);
     return ICF_RESULT_OK;
 }
 
@@ -3535,6 +3609,13 @@ ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy)
     return ICF_RESULT_OK;
 }
 
+/* Whether a side lies within the larger box; where that ends at all that boxes reach, so do all sides */
+static inline int icfi_gwithin(icf_real lower, icf_real upper, float from, float to)
+{
+    return ((lower >= (icf_real)from) | (from <= -(float)ICFI_GFAR)) &
+           ((upper <= (icf_real)to) | (to >= (float)ICFI_GFAR));
+}
+
 ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const icf_aabb* box)
 {
     icfi_gbox *at, old;
@@ -3544,9 +3625,9 @@ ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const
     at = ICFI_GAT(icfi_gbox, b, b->at_box) + proxy;
 
     // inside still, and not much smaller than it was when the larger box was made
-    if (box->lower.x >= (icf_real)at->lower[0] && box->upper.x <= (icf_real)at->upper[0] &&
-        box->lower.y >= (icf_real)at->lower[1] && box->upper.y <= (icf_real)at->upper[1] &&
-        box->lower.z >= (icf_real)at->lower[2] && box->upper.z <= (icf_real)at->upper[2]) {
+    if (icfi_gwithin(box->lower.x, box->upper.x, at->lower[0], at->upper[0]) &&
+        icfi_gwithin(box->lower.y, box->upper.y, at->lower[1], at->upper[1]) &&
+        icfi_gwithin(box->lower.z, box->upper.z, at->lower[2], at->upper[2])) {
         sides = icfi_gsides(box);
         room = (icf_real)(at->upper[0] - at->lower[0]) + (icf_real)(at->upper[1] - at->lower[1]) +
                (icf_real)(at->upper[2] - at->lower[2]);
@@ -4043,23 +4124,27 @@ typedef struct icfi_scene_session {
     int32_t pairs;    /* of this step */
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
-    int32_t listed; /* 1: the broad phase has all colliders */
-    icf_real fall;  /* the speed that gravity adds in the step */
+    int32_t ended; /* events behind those: of colliders that were destroyed since the step */
+    icf_real fall; /* the speed that gravity adds in the step */
 } icfi_scene_session;
 
 /* Where a collider is in this step */
 typedef struct icfi_seen {
+    icf_aabb box;      /* where it can be until the end of the step */
+    icfi_gplace place; /* of the shape in the world */
+    icf_real reach;    /* of a ball around its place that holds it */
     icf_body_state body;
-    icf_real radius; /* of a ball around the body's centre of mass that holds the shape */
-    icf_real speed;  /* the fastest that any point of it moves */
-    icf_real size;   /* half of its least extent; 0 of half-spaces */
-    int32_t kind;    /* icf_body_kind; -1: no such body */
-    int32_t proxy;   /* the group it has in the broad phase, 0: none */
+    icf_real turn; /* the speed of its farthest point about the body's centre of mass */
+    icf_real size; /* half of its least extent; 0 of half-spaces */
+    int32_t kind;  /* icf_body_kind; -1: no such body */
+    int32_t proxy; /* the group it has in the broad phase, 0: none */
+    int32_t alike; /* a collider of the same material, up to this one */
     icf_body parent;
 } icfi_seen;
 
 typedef struct icfi_pair_now {
     icfi_pair_state state;
+    icf_real margin;      /* within which points are found */
     int32_t first, count; /* touches of the world */
     int32_t sensor, before;
 } icfi_pair_now;
@@ -4137,7 +4222,7 @@ static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_s
     of[3] = at, at += icfi_scene_up(sizeof(icfi_scene_session));
     of[4] = at, at += icfi_scene_up(c * sizeof(icfi_seen));
     of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
-    of[6] = at, at += icfi_scene_up(2 * p * sizeof(icf_scene_event));
+    of[6] = at, at += icfi_scene_up(3 * p * sizeof(icf_scene_event));
     of[7] = at, at += icfi_scene_up(icf_broad_phase_bytes(&broad));
     if (!memory) return at;
     s->header = ICFI_PLACE_AT(icfi_scene_header, memory, of[0]);
@@ -4288,7 +4373,8 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     *to.session = *from.session;
     ICFI_GCOPY(to.seen, from.seen, (size_t)from.header->colliders * sizeof *to.seen);
     ICFI_GCOPY(to.now, from.now, (size_t)to.session->pairs * sizeof *to.now);
-    ICFI_GCOPY(to.event, from.event, (size_t)to.session->events * sizeof *to.event);
+    ICFI_GCOPY(to.event, from.event,
+               (size_t)(to.session->events + to.session->ended) * sizeof *to.event);
     (void)icf_broad_phase_copy(from.broad, to.broad);
     ICF_FREE(from.header);
     return ICF_RESULT_OK;
@@ -4355,11 +4441,6 @@ static ICFI_GNOINLINE icf_vec3 icfi_scene_turn(icf_quat q, icf_vec3 v)
 static ICFI_GNOINLINE icf_vec3 icfi_scene_point(icf_transform t, icf_vec3 v)
 {
     return icf_transform_apply(t, v);
-}
-
-static ICFI_GNOINLINE icf_vec3 icfi_scene_local(icf_transform t, icf_vec3 v)
-{
-    return icf_transform_apply_inverse(t, v);
 }
 
 static ICFI_GNOINLINE icf_transform icfi_scene_compose(icf_transform a, icf_transform b)
@@ -4460,11 +4541,21 @@ ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def*
     return ICF_RESULT_OK;
 }
 
+static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
+                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse);
+
 /* Takes a collider and its pairs out. */
 static void icfi_collider_remove(icfi_stage* s, int32_t slot)
 {
     icfi_collider* c = s->collider + slot;
     int32_t i, n = 0;
+    for (i = 0; i < s->header->pair_count; i++) {
+        const icfi_pair_state* p = s->pair + i;
+        if ((p->a != slot && p->b != slot) || !p->touching) continue;
+        icfi_scene_event_fill(s, s->event + s->session->events + s->session->ended++,
+                              ICF_EVENT_ENDED, p,
+                              ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0, 0);
+    }
     c->flags = 0;
     c->generation++;
     c->next = s->header->collider_free;
@@ -4553,21 +4644,23 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
     return result == ICF_RESULT_OK ? result : icfi_scene_of_world(scene, result);
 }
 
-ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
-                                 icf_transform pose, icf_body* body)
+ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* def,
+                                     icf_real density, icf_transform pose, icf_body* body,
+                                     icf_collider* collider)
 {
     icf_body_def b = icf_default_body_def();
-    icf_collider_def d = icf_default_collider_def();
-    icf_collider collider;
+    icf_collider_def d;
+    icf_collider name;
     icf_mass_properties m;
     icf_result result;
-    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
-    d.shape = shape;
+    if (!icfi_scene_is(scene) || !def) return ICF_RESULT_BAD_ARGUMENT;
+    d = *def;
+    d.body.index = d.body.generation = 0;
     result = icfi_collider_check(scene, &d);
     if (result != ICF_RESULT_OK) return result;
     if (!(density >= 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "density");
     if (density > 0) {
-        result = icf_shape_mass(&shape, density, &m);
+        result = icf_shape_mass(&d.shape, density, &m);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "a half-space has no mass");
         b.mass = m.mass;
@@ -4584,9 +4677,19 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
     }
     result = icf_body_create(&scene->world, &b, &d.body);
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
-    result = icf_collider_create(scene, &d, &collider);
-    if (result == ICF_RESULT_OK && body) *body = d.body;
-    return result;
+    result = icf_collider_create(scene, &d, &name);
+    if (result != ICF_RESULT_OK) return result;
+    if (body) *body = d.body;
+    if (collider) *collider = name;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
+                                 icf_transform pose, icf_body* body)
+{
+    icf_collider_def d = icf_default_collider_def();
+    d.shape = shape;
+    return icf_scene_add_def(scene, &d, density, pose, body, NULL);
 }
 
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
@@ -4614,46 +4717,72 @@ ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
     return s.collider[slot].flags & 1u ? icfi_collider_name(&s, slot) : none;
 }
 
+ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
+                                         icf_collider* colliders, int32_t most)
+{
+    icfi_stage s;
+    int32_t i, count = 0;
+    if (!icfi_scene_is(scene) || most < 0 || (most && !colliders)) return 0;
+    icfi_stage_open(scene, &s);
+    for (i = 0; i < s.header->collider_end; i++) {
+        const icfi_collider* c = s.collider + i;
+        if (!(c->flags & 1u) || c->body.index != body.index ||
+            c->body.generation != body.generation)
+            continue;
+        if (count < most) colliders[count] = icfi_collider_name(&s, i);
+        count++;
+    }
+    return count;
+}
+
 /* ---- detection ---- */
 
-/* Half of the least extent of a shape, and how far it reaches from a point of its body */
-static void icfi_shape_extent(const icf_shape* s, icf_vec3 center, icf_real* size, icf_real* radius)
+/* Half of the least extent of a shape, and how far it reaches from its middle */
+static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reach)
 {
     icf_vec3 h = s->half;
-    icf_real reach = 0;
     *size = s->radius;
+    *reach = 0;
     if (s->kind == ICF_SHAPE_BOX) {
-        *size = h.x < h.y ? h.x : h.y;
-        if (h.z < *size) *size = h.z;
-        reach = icf_vec3_length(h);
+        *size = icfi_gleast(icfi_gleast(h.x, h.y), h.z);
+        *reach = icf_vec3_length(h);
     } else if (s->kind == ICF_SHAPE_HALF_SPACE) {
         *size = 0;
     } else {
-        reach = s->radius + (s->kind == ICF_SHAPE_CAPSULE ? h.z : 0);
+        *reach = s->radius + (s->kind == ICF_SHAPE_CAPSULE ? h.z : 0);
     }
-    *radius = reach + icf_vec3_length(icf_vec3_sub(s->pose.p, center));
+}
+
+/* Where the body of a collider is: all that rays ask for */
+static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+{
+    if (icfi_is_ground(c->body)) {
+        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
+        seen->body.pose = icf_transform_identity();
+        seen->kind = ICF_BODY_STATIC;
+    } else if (icf_body_get_state(&scene->world, c->body, &seen->body) == ICF_RESULT_OK) {
+        seen->kind = seen->body.kind;
+    } else {
+        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
+        seen->kind = -1;
+    }
 }
 
 /* Where a collider is, how fast, and what holds its body */
 static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
 {
-    const icf_world* w = &scene->world;
-    icf_vec3 center = icf_vec3_make(0, 0, 0);
-    int32_t proxy = seen->proxy;
-    ICFI_GFILL(seen, 0, sizeof *seen);
-    seen->proxy = proxy;
-    seen->kind = -1;
-    if (icfi_is_ground(c->body)) {
-        seen->body.pose = icf_transform_identity();
-        seen->kind = ICF_BODY_STATIC;
-    } else if (icf_body_get_state(w, c->body, &seen->body) == ICF_RESULT_OK) {
-        seen->kind = seen->body.kind;
-        center = icfi_scene_local(seen->body.pose, seen->body.center);
-        if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(w, c->body);
+    icf_vec3 arm;
+    icfi_see_body(scene, c, seen);
+    seen->parent.index = seen->parent.generation = 0;
+    if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(&scene->world, c->body);
+    icfi_glocate(&c->shape, &seen->body.pose, &seen->place);
+    icfi_shape_extent(&c->shape, &seen->size, &seen->reach);
+    arm = icf_vec3_sub(seen->place.p, seen->body.center);
+    seen->turn = 0;
+    if (seen->kind != ICF_BODY_STATIC) {
+        seen->turn =
+            (seen->reach + icf_vec3_length(arm)) * icf_vec3_length(seen->body.angular_velocity);
     }
-    icfi_shape_extent(&c->shape, center, &seen->size, &seen->radius);
-    seen->speed = icf_vec3_length(seen->body.velocity) +
-                  seen->radius * icf_vec3_length(seen->body.angular_velocity);
 }
 
 /* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
@@ -4663,8 +4792,8 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     const icfi_collider* c = s->collider + slot;
     icfi_seen* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
-    icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
-    icf_aabb box;
+    icf_real margin = s->header->margin * seen->size +
+                      dt * (icf_vec3_length(seen->body.velocity) + seen->turn + s->session->fall);
     icf_result result = ICF_RESULT_OK;
     if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
     if (seen->proxy && seen->proxy != group) {
@@ -4672,11 +4801,19 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
         seen->proxy = 0;
     }
     if (!group || result != ICF_RESULT_OK) return result;
-    icf_shape_bounds(&c->shape, &seen->body.pose, margin, &box);
-    if (seen->proxy) return icf_broad_phase_move(s->broad, slot, &box);
-    result = icf_broad_phase_add(s->broad, slot, &box, group);
+    icfi_gbounds(&c->shape, &seen->place, margin, &seen->box);
+    if (seen->proxy) return icf_broad_phase_move(s->broad, slot, &seen->box);
+    result = icf_broad_phase_add(s->broad, slot, &seen->box, group);
     if (result == ICF_RESULT_OK) seen->proxy = group;
     return result;
+}
+
+static int icfi_same_material(const icf_material* a, const icf_material* b)
+{
+    return a->stiffness == b->stiffness && a->dissipation == b->dissipation &&
+           a->relaxation == b->relaxation && a->friction == b->friction &&
+           a->friction_static == b->friction_static && a->torsion == b->torsion &&
+           a->rolling == b->rolling;
 }
 
 /* All colliders into the broad phase, and its pairs */
@@ -4685,12 +4822,18 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     icfi_stage s;
     icf_result result;
     icf_world_def def;
-    int32_t i, needed;
+    int32_t i, needed, alike = 0;
     icfi_stage_open(scene, &s);
     (void)icf_world_get_def(&scene->world, &def);
     s.session->fall = dt * icf_vec3_length(def.gravity);
     for (i = 0; i < s.header->collider_end; i++) {
-        if (s.collider[i].flags & 1u) icfi_see(scene, s.collider + i, s.seen + i);
+        if (s.collider[i].flags & 1u) {
+            icfi_see(scene, s.collider + i, s.seen + i);
+            if (!icfi_same_material(&s.collider[i].material, &s.collider[alike].material)) {
+                alike = i;
+            }
+            s.seen[i].alike = alike;
+        }
         result = icfi_place_proxy(&s, i, dt);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "bounds of a collider");
@@ -4718,35 +4861,106 @@ static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
     return (ca->category & cb->mask) && (cb->category & ca->mask);
 }
 
-/* The contact law of a pair of colliders */
-static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
-                              icf_contact* c)
+static inline int icfi_is_zero(icf_vec3 v)
 {
-    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_material m = scene->combine ? scene->combine(scene->user, &ca->material, &cb->material)
-                                    : icf_material_combine(&ca->material, &cb->material);
-    icf_contact_set_material(c, &m);
-    c->surface_velocity =
-        icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
-                     icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
+    return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
-/* Points of a pair into touches of the world. Answers whether there are any. */
-static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now, icf_real dt)
+/* Within which margin a pair has points, and whether it can have any: from balls and half-spaces, that
+   leaves about half */
+static inline int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real dt,
+                                 icf_real* margin)
+{
+    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    icf_vec3 d = icf_vec3_sub(sb->place.p, sa->place.p);
+    icf_vec3 v = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
+    icf_real size = icfi_gleast(sa->size, sb->size), reach;
+    if (!(size > 0)) size = icfi_gmost(sa->size, sb->size);
+    *margin = s->header->margin * size +
+              dt * (icf_vec3_length(v) + sa->turn + sb->turn + s->session->fall);
+    reach = sa->reach + sb->reach + *margin;
+    reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
+    if (!(sa->size > 0)) return sb->size > 0 && icfi_gdot(sa->place.z, d) <= reach;
+    if (!(sb->size > 0)) return -icfi_gdot(sb->place.z, d) <= reach;
+    return icfi_gdot(d, d) <= reach * reach;
+}
+
+static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
+{
+    return (a->lower.x <= b->upper.x) & (b->lower.x <= a->upper.x) & (a->lower.y <= b->upper.y) &
+           (b->lower.y <= a->upper.y) & (a->lower.z <= b->upper.z) & (b->lower.z <= a->upper.z);
+}
+
+/* The pairs of this step into s->now, and how many: of the pairs of the broad phase a third. Nothing
+   is guessed in the first pass: which pairs are left is as good as random to a processor. */
+static int32_t icfi_scene_pairs(icfi_stage* s, icf_real dt)
+{
+    const icf_pair* pair = icf_broad_phase_pairs(s->broad);
+    int32_t i, n = 0, m = 0;
+    for (i = 0; i < s->broad->pairs; i++) {
+        s->now[n].state.a = pair[i].a;
+        s->now[n].state.b = pair[i].b;
+        n += icfi_boxes_meet(&s->seen[pair[i].a].box, &s->seen[pair[i].b].box);
+    }
+    for (i = 0; i < n; i++) {
+        int32_t a = s->now[i].state.a, b = s->now[i].state.b;
+        if (!icfi_may_meet(s, a, b)) continue;
+        s->now[m].state.a = a;
+        s->now[m].state.b = b;
+        m += icfi_may_reach(s, a, b, dt, &s->now[m].margin);
+    }
+    return m;
+}
+
+/* Where touches of a step are written */
+typedef struct icfi_touches {
+    icf_touch* next;
+    int32_t written, room; /* since the last call of the world */
+    size_t size;           /* of a touch: a copy of what is not known before is a call, and fast */
+    int32_t alike[2];      /* whose materials `law` is of */
+    icf_material law;
+    icf_touch blank;
+} icfi_touches;
+
+/* The contact law of a pair of colliders */
+static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
+                              icfi_touches* t)
+{
+    const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
+    icf_contact* c = &t->blank.contact;
+    if (scene->combine) {
+        t->law = scene->combine(scene->user, &ca->material, &cb->material);
+    } else if (s->seen[a].alike != t->alike[0] || s->seen[b].alike != t->alike[1]) {
+        t->alike[0] = s->seen[a].alike;
+        t->alike[1] = s->seen[b].alike;
+        t->law = icf_material_combine(&ca->material, &cb->material);
+    }
+    icf_contact_set_material(c, &t->law);
+    c->surface_velocity = icf_vec3_make(0, 0, 0);
+    if (!icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity)) {
+        c->surface_velocity =
+            icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
+                         icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
+    }
+}
+
+/* Points of a pair into touches of the world: now->count */
+static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now,
+                                 icfi_touches* touches)
 {
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_real size = sa->size < sb->size || !(sb->size > 0) ? sa->size : sb->size;
-    icf_real closing = icf_vec3_length(icf_vec3_sub(sb->body.velocity, sa->body.velocity)) +
-                       sa->radius * icf_vec3_length(sa->body.angular_velocity) +
-                       sb->radius * icf_vec3_length(sb->body.angular_velocity) + s->session->fall;
+    icfi_gwhere wa, wb;
+    icf_real area = 0;
     icf_manifold m;
-    icf_touch touch;
-    if (!(size > 0)) size = sb->size;
-    (void)icf_manifold_make(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose,
-                            s->header->margin * size + dt * closing, s->header->points,
-                            now->state.axis, &m);
+    wa.body = &sa->body.pose;
+    wb.body = &sb->body.pose;
+    wa.place = &sa->place;
+    wb.place = &sb->place;
+    icfi_gmanifold(&ca->shape, &wa, &cb->shape, &wb,
+                   icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), now->margin,
+                   s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
     now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
@@ -4755,22 +4969,33 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         now->count = 1;
         return ICF_RESULT_OK;
     }
-    touch = icf_default_touch(&scene->world);
-    icfi_pair_contact(scene, s, a, b, &touch.contact);
-    touch.a = ca->body;
-    touch.b = cb->body;
-    touch.contact.normal = m.normal;
-    for (i = 0; i < m.count; i++) {
-        icf_result result;
-        touch.point = m.point[i].position;
-        touch.contact.distance = m.point[i].distance;
-        /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
-        touch.id =
-            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
-        result = icf_world_add_touch(&scene->world, &touch);
+    if (touches->room - touches->written < m.count) {
+        icf_result result = icf_world_write_touches(&scene->world, touches->written, m.count,
+                                                    &touches->next, &touches->room);
+        touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
-        now->count++;
     }
+    icfi_pair_contact(scene, s, a, b, touches);
+    touches->blank.a = ca->body;
+    touches->blank.b = cb->body;
+    touches->blank.contact.normal = m.normal;
+    for (i = 0; i < m.count; i++) area += m.point[i].area;
+    for (i = 0; i < m.count; i++) {
+        icf_touch* touch = touches->next + touches->written++;
+        ICFI_GCOPY(touch, &touches->blank, touches->size);
+        touch->point = m.point[i].position;
+        touch->contact.distance = m.point[i].distance;
+        /* as of four points together, so that nothing jumps where a corner becomes two */
+        if (m.count > 4) {
+            icf_real share = area > 0 ? m.point[i].area / area : 1 / (icf_real)m.count;
+            touch->contact.stiffness =
+                icfi_gleast(4 * share * touches->law.stiffness, ICF_REAL_MAX);
+        }
+        /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
+        touch->id =
+            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
+    }
+    now->count = m.count;
     return ICF_RESULT_OK;
 }
 
@@ -4783,9 +5008,9 @@ ICF_API icf_result icf_scene_update(icf_scene* scene)
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
-    const icf_pair* pair;
     icf_result result;
-    int32_t i, known = 0, touches = 0;
+    icfi_touches write;
+    int32_t i, n, known = 0, touches = 0;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
     if (!(dt - dt == 0)) return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "dt");
@@ -4795,26 +5020,31 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icfi_stage_open(scene, &s);
     icf_world_clear_touches(&scene->world);
     s.session->pairs = s.session->detected = 0;
-    pair = icf_broad_phase_pairs(s.broad);
-    for (i = 0; i < s.broad->pairs; i++) {
-        icfi_pair_now* now = s.now + s.session->pairs;
-        if (!icfi_may_meet(&s, pair[i].a, pair[i].b)) continue;
-        ICFI_GFILL(now, 0, sizeof *now);
-        now->state.a = pair[i].a;
-        now->state.b = pair[i].b;
+    write.next = NULL;
+    write.written = write.room = 0;
+    write.size = sizeof(icf_touch);
+    write.alike[0] = write.alike[1] = -1;
+    write.blank = icf_default_touch(&scene->world);
+    n = icfi_scene_pairs(&s, dt);
+    for (i = 0; i < n; i++) {
+        icfi_pair_now *now = s.now + s.session->pairs, *from = s.now + i;
+        int32_t a = from->state.a, b = from->state.b;
+        now->state.a = a;
+        now->state.b = b;
+        now->state.axis = now->state.touching = 0;
+        now->margin = from->margin;
         now->first = touches;
+        now->count = now->sensor = now->before = 0;
         /* both lists are in order */
         while (known < s.header->pair_count &&
-               (s.pair[known].a < pair[i].a ||
-                (s.pair[known].a == pair[i].a && s.pair[known].b < pair[i].b))) {
+               (s.pair[known].a < a || (s.pair[known].a == a && s.pair[known].b < b))) {
             known++;
         }
-        if (known < s.header->pair_count && s.pair[known].a == pair[i].a &&
-            s.pair[known].b == pair[i].b) {
+        if (known < s.header->pair_count && s.pair[known].a == a && s.pair[known].b == b) {
             now->state.axis = s.pair[known].axis;
             now->before = (int32_t)s.pair[known].touching;
         }
-        result = icfi_meet_pair(scene, &s, now, dt);
+        result = icfi_meet_pair(scene, &s, now, &write);
         if (result != ICF_RESULT_OK) {
             icf_world_clear_touches(&scene->world);
             return icfi_scene_of_world(scene, result);
@@ -4824,13 +5054,12 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         s.session->pairs++;
     }
     s.session->detected = 1;
-    return ICF_RESULT_OK;
+    return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room);
 }
 
-static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
-                                 int32_t sensor, icf_real impulse)
+static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
+                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse)
 {
-    icf_scene_event* e = s->event + s->session->events++;
     e->kind = kind;
     e->sensor = sensor;
     e->a = icfi_collider_name(s, p->a);
@@ -4838,6 +5067,12 @@ static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_st
     e->body_a = s->collider[p->a].body;
     e->body_b = s->collider[p->b].body;
     e->impulse = impulse;
+}
+
+static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
+                                 int32_t sensor, icf_real impulse)
+{
+    icfi_scene_event_fill(s, s->event + s->session->events++, kind, p, sensor, impulse);
 }
 
 /* Of a pair that has no points any more */
@@ -4853,7 +5088,9 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
     icfi_scene_session* session = s->session;
     int32_t i, count, at = 0, known = 0;
     const icf_event* event = icf_world_events(&scene->world, &count);
-    session->events = 0;
+    for (i = 0; i < session->ended; i++) s->event[i] = s->event[session->events + i];
+    session->events = session->ended;
+    session->ended = 0;
     for (i = 0; i < session->pairs; i++) {
         icfi_pair_now* now = s->now + i;
         icf_real impulse = 0;
@@ -4885,16 +5122,12 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
     }
     /* where rays find them from now on */
-    for (i = 0; i < s->header->collider_end; i++) {
-        if (s->collider[i].flags & 1u) icfi_see(scene, s->collider + i, s->seen + i);
-    }
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
     s->header->pair_count = session->pairs;
     for (i = 0; i < s->header->collider_end; i++) {
-        const icfi_collider* c = s->collider + i;
-        if ((c->flags & 1u) && !icfi_is_ground(c->body) &&
-            !icf_body_is_valid(&scene->world, c->body))
-            icfi_collider_remove(s, i);
+        if (!(s->collider[i].flags & 1u)) continue;
+        icfi_see_body(scene, s->collider + i, s->seen + i);
+        if (s->seen[i].kind < 0) icfi_collider_remove(s, i);
     }
 }
 
