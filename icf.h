@@ -8221,8 +8221,9 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     }
 }
 
-/* Phases B and C. NONE if they lead nowhere. */
-static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
+/* Phases B and C. NONE if they lead nowhere. `again`: from a start 1e5 times as high, which of factors from 10
+   to 1e7 is one of those that measured well. */
+static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm, int again)
 {
     icf_real stop = ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
@@ -8232,14 +8233,14 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    start = own / (icf_real)count;
+    start = (again ? ICF_R(1e5) : ICF_R(1.0)) * own / (icf_real)count;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
        above the other units, which then settle which contacts are open before friction lets anything
        move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
     heaviest = icfi_heaviest_unit(s);
-    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
+    if (heaviest > ICF_R(1e5) && !again) icfi_make_units(s, island, start * (heaviest / 5), warm);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
@@ -8299,7 +8300,9 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
         s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
-     D  when B ends nowhere: Newton's method from the best velocity so far, without limit
+     D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
+        its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
+        tried once more, from a start far above
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
@@ -8308,7 +8311,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
-    int32_t patience;
+    int32_t patience, again = 0; /* from that iteration on B is tried again; 0: it is not */
     if (s->guesses) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
     warm = island->gradient * island->gradient < 200 * own;
@@ -8324,6 +8327,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)newton;
     (void)patience;
     (void)last;
+    (void)again;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
@@ -8333,11 +8337,13 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         island->stop = icfi_should_end(s, island);
         if (island->stop != ICF_STOP_NONE) break;
 #ifndef ICF_NO_INTERIOR_POINT
-        if (!newton && island->iterations >= patience && icfi_has_time(s, island) &&
-            !(island->error < ICF_R(0.9) * last)) {
-            newton = 1;
-            island->stop = icfi_interior(s, island, own, warm);
+        if (icfi_has_time(s, island) &&
+            (newton ? again > 0 && island->iterations >= again
+                    : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
+            island->stop = icfi_interior(s, island, own, warm, newton);
             if (island->stop != ICF_STOP_NONE) break;
+            again = newton ? 0 : island->iterations + 30;
+            newton = 1;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
             progress.plain = 0;

@@ -22,8 +22,9 @@
 
        K1 + gravity1 + sum V(phi0 + dt vn) <= K0 + gravity0 + sum V(phi0)
 
-   but for what the solver leaves, which is in proportion to its tolerance. The midpoint rule moves by the
-   mean of v0 and v1 and has no such bound.
+   but for what the solver leaves, which is in proportion to its momentum error: the tolerance or, where
+   rounding ends it before, as mostly in float, what it says. The midpoint rule moves by the mean of v0 and v1
+   and has no such bound.
 
    What that leaves out is between steps: phi0 + dt vn is not what the next step finds where bodies turn and
    points of contact come and go. That is why long steps can gain energy; short ones are checked not to. */
@@ -289,8 +290,7 @@ static d3 solved(const icf_mat3* m, d3 b)
                    d3_dot(d3_cross(x, y), b) / det);
 }
 
-/* Kinetic energy, and that of gravity over the floor */
-static double energy(const run* r, const icf_body_state* state)
+static double kinetic_of(const run* r, const icf_body_state* state)
 {
     double sum = 0;
     int i;
@@ -298,9 +298,18 @@ static double energy(const run* r, const icf_body_state* state)
         const icf_body_def* d = &r->def[i];
         d3 v = d3_of(state[i].velocity);
         d3 w = dq_rotate_inverse(dq_of(state[i].pose.q), d3_of(state[i].angular_velocity));
-        sum += 0.5 * (double)d->mass * d3_dot(v, v) + 0.5 * d3_dot(w, times(&d->inertia, w)) +
-               r->gravity * (double)d->mass * (double)state[i].center.z;
+        sum += 0.5 * (double)d->mass * d3_dot(v, v) + 0.5 * d3_dot(w, times(&d->inertia, w));
     }
+    return sum;
+}
+
+/* And that of gravity over the floor */
+static double energy(const run* r, const icf_body_state* state)
+{
+    double sum = kinetic_of(r, state);
+    int i;
+    for (i = 0; i < r->bodies; i++)
+        sum += r->gravity * (double)r->def[i].mass * (double)state[i].center.z;
     return sum;
 }
 
@@ -314,6 +323,12 @@ static double spring(const icf_contact* c, double stiffness, double distance)
 {
     double depth = larger(0, -distance);
     return is_hertz(c) ? 0.4 * stiffness * pow(depth, 2.5) : 0.5 * stiffness * depth * depth;
+}
+
+static double spring_force(const icf_contact* c, double stiffness, double distance)
+{
+    double depth = larger(0, -distance);
+    return is_hertz(c) ? stiffness * pow(depth, 1.5) : stiffness * depth;
 }
 
 /* How deep it is with that energy */
@@ -355,9 +370,10 @@ static d3 velocity_at(const run* r, icf_body b, icf_vec3 point)
     return d3_make(0, 0, 0);
 }
 
-static void see_bodies(run* r, int step)
+/* Answers the speed of the fastest point of all. */
+static double see_bodies(run* r, int step)
 {
-    double out = 0;
+    double out = 0, fastest = 0;
     int i;
     for (i = 0; i < r->bodies; i++) {
         const icf_body_state* b = &after[i];
@@ -367,6 +383,7 @@ static void see_bodies(run* r, int step)
         double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
         if (!(d3_length(p) + d3_length(v) + d3_length(w) < 1e12) || !near(length, 1, 0, 20 * EPS))
             r->finite = 0;
+        fastest = larger(fastest, move * r->least / r->dt);
         r->move = larger(r->move, move);
         if (move > 1 && step < r->fast_at) r->fast_at = step;
         deep = larger(-p.z, larger(fabs(p.x), fabs(p.y)) - r->wall);
@@ -377,6 +394,7 @@ static void see_bodies(run* r, int step)
         spin[i] = dq_rotate(q, solved(&r->def[i].inertia, dq_rotate_inverse(q, l)));
     }
     if (r->fast_at > step) r->out = larger(r->out, out);
+    return fastest;
 }
 
 /* The touches of the next step, with the law of the run. Answers how many. */
@@ -401,18 +419,21 @@ static int take_touches(icf_scene* s, run* r)
 static void play(run* r, unsigned seed)
 {
     icf_scene s;
-    double lowest = 0, slack;
+    double lowest = 0, fastest = 0, fall = 0;
     int step, i, trace = getenv("ICF_TRACE") != NULL;
     make(&s, r, seed);
     r->finite = 1;
     r->fast_at = NEVER;
     r->failed_at = -1;
-    slack = 4 * r->tolerance;
+    for (i = 0; i < r->bodies; i++) {
+        double v = r->gravity * r->dt;
+        fall += 0.5 * (double)r->def[i].mass * v * v;
+    }
     look(&s, r, before);
     r->start = lowest = energy(r, before);
     for (step = 0; step < r->steps && r->finite; step++) {
         icf_stats stats;
-        double e0 = energy(r, before), e1, v0 = 0, v1 = 0, softest = REAL_MAX;
+        double e0 = energy(r, before), e1, v0 = 0, v1 = 0, slack, rounding = 0, softest = REAL_MAX;
         int count = 0;
         icf_result result = icf_scene_detect(&s, R(r->dt));
         if (result == ICF_RESULT_OK) {
@@ -428,12 +449,13 @@ static void play(run* r, unsigned seed)
         }
         OK(icf_world_get_stats(&s.world, &stats));
         if (stats.iterations > r->iterations) r->iterations = stats.iterations;
+        slack = 4 * larger(r->tolerance, (double)stats.momentum_error);
         if (stats.stop == ICF_STOP_FLOOR) {
             r->floors++;
             r->floor_error = larger(r->floor_error, (double)stats.momentum_error);
         }
         look(&s, r, after);
-        see_bodies(r, step);
+        fastest = larger(fastest, see_bodies(r, step));
         e1 = energy(r, after);
         for (i = 0; i < count; i++) {
             const icf_contact* c = &touch[i].contact;
@@ -446,9 +468,14 @@ static void play(run* r, unsigned seed)
             v0 += spring(c, k, phi);
             v1 += spring(c, k, phi + r->dt * d3_dot(u, d3_of(c->normal)));
             softest = fmin(softest, k);
+            /* of velocities, which as distances are 8 times that, and as energies by the force */
+            rounding += 8 * EPS * fastest * r->dt *
+                        spring_force(c, k, fmin(phi, phi + r->dt * d3_dot(u, d3_of(c->normal))));
         }
         if (!step) r->start = lowest = e0 + v0; /* with that of what overlaps at the start */
-        r->step_gain = larger(r->step_gain, (e1 + v1 - (e0 + v0) * (1 + slack)) / r->start);
+        /* what the solver leaves is in proportion to momenta and impulses, squared, over masses */
+        slack *= kinetic_of(r, before) + kinetic_of(r, after) + v0 + v1 + fall;
+        r->step_gain = larger(r->step_gain, (e1 + v1 - e0 - v0 - slack - rounding) / r->start);
         if (r->fast_at >= step) { /* all steps before this one were short */
             r->gain = larger(r->gain, e1 / r->start - 1);
             r->pop = larger(r->pop, (e1 - lowest) / r->start);
@@ -488,39 +515,61 @@ static void show(const run* r)
            r->bound, r->iterations, r->floors, r->floor_error);
 }
 
+static void check(const run* r)
+{
+    double deepest = r->bound * (1 + 4 * r->tolerance) + 1e3 * EPS * r->wall / r->least;
+    if (r->method == ICF_METHOD_MIDPOINT) deepest += fmin(r->move, 1) / 2;
+    if (getenv("ICF_SHOW")) show(r);
+    TEST_CHECK_(!r->unsolved, "seed %u, step %d: %s, and %d more", r->seed, r->failed_at,
+                icf_result_string(r->result), r->unsolved - 1);
+    TEST_CHECK_(r->finite, "seed %u: not finite, or a quaternion of another length", r->seed);
+    TEST_CHECK_(r->method == ICF_METHOD_MIDPOINT || r->step_gain <= 0,
+                "seed %u: a step gains %.3g of the energy", r->seed, r->step_gain);
+    TEST_CHECK_(r->gain <= 4 * r->tolerance, "seed %u: gains %.3g of the energy at the start",
+                r->seed, r->gain);
+    TEST_CHECK_(r->out <= deepest, "seed %u: %.3g in a wall, where the energy allows %.3g", r->seed,
+                r->out, deepest);
+}
+
 static void test_seeds(void)
 {
     const char *count = getenv("ICF_SEEDS"), *first = getenv("ICF_FIRST");
-    int seeds = count ? atoi(count) : 120, i, busy = 0, short_steps = 0;
+    int seeds = count ? atoi(count) : 120, i, busy = 0, slow = 0;
     unsigned from = first ? (unsigned)atol(first) : 1;
     for (i = 0; i < seeds; i++) {
         run r;
-        double deepest;
         play(&r, from + (unsigned)i);
-        if (getenv("ICF_SHOW")) show(&r);
+        check(&r);
         busy += r.contacts > 0;
-        short_steps += r.contacts > 0 && r.fast_at == NEVER;
-        TEST_CHECK_(!r.unsolved, "seed %u, step %d: %s, and %d more", r.seed, r.failed_at,
-                    icf_result_string(r.result), r.unsolved - 1);
-        TEST_CHECK_(r.finite, "seed %u: not finite, or a quaternion of another length", r.seed);
-        TEST_CHECK_(r.method == ICF_METHOD_MIDPOINT || r.step_gain <= 0,
-                    "seed %u: a step gains %.3g of the energy", r.seed, r.step_gain);
-        TEST_CHECK_(r.gain <= 4 * r.tolerance, "seed %u: gains %.3g of the energy at the start",
-                    r.seed, r.gain);
-        deepest = r.bound * (1 + 4 * r.tolerance) + 1e3 * EPS * r.wall / r.least;
-        if (r.method == ICF_METHOD_MIDPOINT) deepest += fmin(r.move, 1) / 2;
-        TEST_CHECK_(r.out <= deepest, "seed %u: %.3g in a wall, where the energy allows %.3g",
-                    r.seed, r.out, deepest);
+        slow += r.contacts > 0 && r.fast_at == NEVER;
     }
     /* that the checks had something to check */
-    if (seeds >= 100) {
-        TEST_CHECK_(busy > seeds * 3 / 4, "only %d of %d touch", busy, seeds);
-        TEST_CHECK_(short_steps > seeds / 10, "only %d of %d touch and have short steps",
-                    short_steps, seeds);
+    if (seeds < 100) return;
+    TEST_CHECK_(busy > seeds * 3 / 4, "only %d of %d touch", busy, seeds);
+    TEST_CHECK_(slow > seeds / 10, "only %d of %d touch in short steps", slow, seeds);
+}
+
+/* Seeds that once were hard: how many iterations they took then */
+static void test_hard(void)
+{
+    static const unsigned seeds[] = {
+        775, /* 1000, and not converged: Similar, stiff, so fast that bodies are deep in each other */
+        1853, /* 323 */
+        2062, /* 374 */
+        6376, /* 230, lagged */
+        6969, /* 255 */
+    };
+    int i;
+    for (i = 0; i < (int)(sizeof seeds / sizeof *seeds); i++) {
+        run r;
+        play(&r, seeds[i]);
+        check(&r);
+        TEST_CHECK_(r.iterations <= 150, "seed %u takes %d iterations", r.seed, r.iterations);
     }
 }
 
 TEST_LIST = {
     {"seeds", test_seeds},
+    {"hard",  test_hard },
     {NULL,    NULL      }
 };
