@@ -8221,9 +8221,9 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     }
 }
 
-/* Phases B and C. NONE if they lead nowhere. `again`: from a start 1e5 times as high, which of factors from 10
-   to 1e7 is one of those that measured well. */
-static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm, int again)
+/* Phases B and C. NONE if they lead nowhere. `higher`: from a start so many times as high; 0: as it is. */
+static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm,
+                              icf_real higher)
 {
     icf_real stop = ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
@@ -8233,14 +8233,15 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    start = (again ? ICF_R(1e5) : ICF_R(1.0)) * own / (icf_real)count;
+    start = (higher > 0 ? higher : 1) * own / (icf_real)count;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
        above the other units, which then settle which contacts are open before friction lets anything
        move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
     heaviest = icfi_heaviest_unit(s);
-    if (heaviest > ICF_R(1e5) && !again) icfi_make_units(s, island, start * (heaviest / 5), warm);
+    if (heaviest > ICF_R(1e5) && !(higher > 0))
+        icfi_make_units(s, island, start * (heaviest / 5), warm);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
@@ -8302,7 +8303,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
-        tried once more, from a start far above
+        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
@@ -8311,7 +8312,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
-    int32_t patience, again = 0; /* from that iteration on B is tried again; 0: it is not */
+    int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
+    static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     if (s->guesses) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
     warm = island->gradient * island->gradient < 200 * own;
@@ -8327,7 +8329,9 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)newton;
     (void)patience;
     (void)last;
+    (void)tries;
     (void)again;
+    (void)higher;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
@@ -8338,12 +8342,12 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         if (island->stop != ICF_STOP_NONE) break;
 #ifndef ICF_NO_INTERIOR_POINT
         if (icfi_has_time(s, island) &&
-            (newton ? again > 0 && island->iterations >= again
+            (newton ? tries > 0 && tries < 4 && island->iterations >= again
                     : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
-            island->stop = icfi_interior(s, island, own, warm, newton);
-            if (island->stop != ICF_STOP_NONE) break;
-            again = newton ? 0 : island->iterations + 30;
             newton = 1;
+            island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
+            if (island->stop != ICF_STOP_NONE) break;
+            again = island->iterations + 30;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
             progress.plain = 0;

@@ -331,10 +331,16 @@ static double spring_force(const icf_contact* c, double stiffness, double distan
     return is_hertz(c) ? stiffness * pow(depth, 1.5) : stiffness * depth;
 }
 
-/* How deep it is with that energy */
-static double spring_depth(const icf_contact* c, double stiffness, double stored)
+/* How deep it is with that energy, and what a weight gives on the way there, N */
+static double spring_depth(const icf_contact* c, double stiffness, double stored, double weight)
 {
-    return is_hertz(c) ? pow(2.5 * stored / stiffness, 0.4) : sqrt(2 * stored / stiffness);
+    double depth = 0;
+    int i;
+    for (i = 0; i < 200; i++) { /* always from below */
+        double all = stored + weight * depth;
+        depth = is_hertz(c) ? pow(2.5 * all / stiffness, 0.4) : sqrt(2 * all / stiffness);
+    }
+    return depth;
 }
 
 /* The stiffness that a contact of the last step had: near_rigid lowers it, SAP (29) */
@@ -419,7 +425,8 @@ static int take_touches(icf_scene* s, run* r)
 static void play(run* r, unsigned seed)
 {
     icf_scene s;
-    double lowest = 0, fastest = 0, fall = 0;
+    icf_contact hard = icf_default_contact();
+    double lowest = 0, fastest = 0, fall = 0, mass = 0, least = REAL_MAX;
     int step, i, trace = getenv("ICF_TRACE") != NULL;
     make(&s, r, seed);
     r->finite = 1;
@@ -428,6 +435,7 @@ static void play(run* r, unsigned seed)
     for (i = 0; i < r->bodies; i++) {
         double v = r->gravity * r->dt;
         fall += 0.5 * (double)r->def[i].mass * v * v;
+        mass += (double)r->def[i].mass;
     }
     look(&s, r, before);
     r->start = lowest = energy(r, before);
@@ -481,9 +489,10 @@ static void play(run* r, unsigned seed)
             r->pop = larger(r->pop, (e1 - lowest) / r->start);
             lowest = fmin(lowest, e1 + v1);
         }
-        if (count)
-            r->bound =
-                larger(r->bound, spring_depth(&touch[0].contact, softest, r->start) / r->least);
+        if (count) {
+            hard = touch[0].contact;
+            least = fmin(least, softest);
+        }
         if (trace) {
             printf("%3d energy %.7g, of contacts %.4g to %.4g; moved %.3g; %d touches, %d "
                    "iterations, stop %d, "
@@ -492,6 +501,9 @@ static void play(run* r, unsigned seed)
                    (int)stats.iterations, (int)stats.stop, (double)stats.momentum_error);
         }
         memcpy(before, after, sizeof before);
+    }
+    if (least < REAL_MAX) {
+        r->bound = spring_depth(&hard, least, r->start, r->gravity * mass) / r->least;
     }
     icf_scene_destroy(&s);
 }
@@ -527,6 +539,9 @@ static void check(const run* r)
                 "seed %u: a step gains %.3g of the energy", r->seed, r->step_gain);
     TEST_CHECK_(r->gain <= 4 * r->tolerance, "seed %u: gains %.3g of the energy at the start",
                 r->seed, r->gain);
+    /* what motion gets of the jumps of V between steps: 1.4e-3 was the most of 24000 seeds */
+    TEST_CHECK_(r->method == ICF_METHOD_MIDPOINT || r->pop <= 0.01,
+                "seed %u: gains %.3g of the energy after it had less", r->seed, r->pop);
     TEST_CHECK_(r->out <= deepest, "seed %u: %.3g in a wall, where the energy allows %.3g", r->seed,
                 r->out, deepest);
 }
@@ -554,22 +569,162 @@ static void test_hard(void)
 {
     static const unsigned seeds[] = {
         775, /* 1000, and not converged: Similar, stiff, so fast that bodies are deep in each other */
-        1853, /* 323 */
-        2062, /* 374 */
-        6376, /* 230, lagged */
-        6969, /* 255 */
+        1853,  /* 323 */
+        2062,  /* 374 */
+        6376,  /* 230, lagged */
+        6969,  /* 255 */
+        12317, /* 1000 */
+        18797, /* 998: the second try ended nowhere too */
     };
     int i;
     for (i = 0; i < (int)(sizeof seeds / sizeof *seeds); i++) {
         run r;
         play(&r, seeds[i]);
         check(&r);
-        TEST_CHECK_(r.iterations <= 150, "seed %u takes %d iterations", r.seed, r.iterations);
+        TEST_CHECK_(r.iterations <= 350, "seed %u takes %d iterations", r.seed, r.iterations);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Extremes
+
+static icf_body add_body_of(icf_scene* s, icf_shape shape, double mass, icf_transform pose,
+                            icf_vec3 velocity, const icf_material* material)
+{
+    icf_body_def d = icf_default_body_def();
+    icf_collider_def c = icf_default_collider_def();
+    icf_mass_properties m;
+    icf_collider name;
+    OK(icf_shape_mass(&shape, 1, &m));
+    OK(icf_shape_mass(&shape, R(mass / (double)m.mass), &m));
+    d.mass = m.mass;
+    d.inertia = m.inertia;
+    d.pose = pose;
+    d.velocity = velocity;
+    OK(icf_body_create(&s->world, &d, &c.body));
+    c.shape = shape;
+    c.material = *material;
+    OK(icf_collider_create(s, &c, &name));
+    return c.body;
+}
+
+static icf_scene scene_of(int model)
+{
+    icf_scene_def def = icf_default_scene_def();
+    icf_scene s;
+    memset(&s, 0, sizeof s);
+    def.world.model = model;
+    TEST_ASSERT(icf_scene_create(&s, &def) == ICF_RESULT_OK);
+    return s;
+}
+
+static icf_transform at(double x, double y, double z)
+{
+    return icf_transform_make(icf_quat_identity(), vec(x, y, z));
+}
+
+/* A tonne on a gram, both cubes of 20 cm, at rest after 2 s as deep as its weight says. In float its weight
+   has a rounding of 0.6 mN, and the gram is away in a minute. */
+static void test_tonne_on_gram(void)
+{
+#ifndef ICF_FLOAT
+    static const double stiffness[] = {1e6, 1e8, 1e10};
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        icf_scene s = scene_of(ICF_MODEL_LAGGED);
+        icf_material m = icf_default_material();
+        run ground;
+        icf_body gram, tonne;
+        double sinks = 1000.001 * 9.81 / (4 * stiffness[i]);
+        memset(&ground, 0, sizeof ground);
+        m.stiffness = 2 * stiffness[i];
+        add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
+        gram = add_body_of(&s, icf_box(0.1, 0.1, 0.1), 1e-3, at(0, 0, 0.1), vec(0, 0, 0), &m);
+        tonne = add_body_of(&s, icf_box(0.1, 0.1, 0.1), 1e3, at(0, 0, 0.3), vec(0, 0, 0), &m);
+        for (k = 0; k < 200; k++) OK(icf_scene_step(&s, 0.01));
+        CHECK_NEAR(0.1 - state_of(&s.world, gram).center.z, sinks, 1e-3, 0);
+        CHECK_NEAR(0.3 - state_of(&s.world, tonne).center.z, 2 * sinks, 1e-3, 0);
+        CHECK_BELOW(icf_vec3_length(state_of(&s.world, gram).velocity), 1e-5);
+        icf_scene_destroy(&s);
+    }
+#endif
+}
+
+/* Plates of half a metre and 2 mm fall on each other from 2 cm, faster than a thickness a step */
+static void test_plates(void)
+{
+    enum { PLATES = 20 };
+    icf_scene s = scene_of(ICF_MODEL_LAGGED);
+    icf_material m = icf_default_material();
+    run ground;
+    icf_body plate[PLATES];
+    double sunk = 0;
+    int i;
+    memset(&ground, 0, sizeof ground);
+    random_seed(7);
+    add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
+    for (i = 0; i < PLATES; i++) {
+        icf_transform pose = at(random_between(0, 0.02), random_between(0, 0.02), 0.01 + 0.02 * i);
+        pose.q = dq_real(dq_about(random_d3(1), random_between(0, 0.04)));
+        plate[i] = add_body_of(&s, icf_box(R(0.25), R(0.25), R(0.001)), 1, pose, vec(0, 0, 0), &m);
+    }
+    for (i = 0; i < 300; i++) OK(icf_scene_step(&s, R(0.01)));
+    for (i = 0; i < PLATES; i++) {
+        icf_body_state b = state_of(&s.world, plate[i]);
+        sunk += (PLATES - i) * 9.81 / 4e6; /* four points, and what lies on them */
+        CHECK_NEAR(b.center.z, 0.001 + 0.002 * i - sunk, 0, 2e-6);
+        CHECK_BELOW(icf_vec3_length(b.velocity), 1e-5);
+    }
+    icf_scene_destroy(&s);
+}
+
+/* A hundred bodies of 10 to 40 cm at 50 m/s in steps of 2.5 m; 1e7 N/m are too much for float */
+static void test_fast(void)
+{
+    int model, i;
+    for (model = 0; model < 3; model++) {
+        icf_scene s = scene_of(model);
+        icf_material m = icf_default_material();
+        icf_diagnosis d;
+        run walls;
+        double start;
+        memset(&walls, 0, sizeof walls);
+        random_seed(3);
+        m.stiffness = R(EPS < 1e-10 ? 2e7 : 2e5);
+        add_wall(&s, &walls, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
+        add_wall(&s, &walls, d3_make(3, 0, 0), d3_make(-1, 0, 0), &m);
+        add_wall(&s, &walls, d3_make(-3, 0, 0), d3_make(1, 0, 0), &m);
+        add_wall(&s, &walls, d3_make(0, 3, 0), d3_make(0, -1, 0), &m);
+        add_wall(&s, &walls, d3_make(0, -3, 0), d3_make(0, 1, 0), &m);
+        for (i = 0; i < 100; i++) {
+            icf_shape shape = i % 3 == 0   ? icf_sphere(R(0.1))
+                              : i % 3 == 1 ? icf_box(R(0.1), R(0.08), R(0.1))
+                                           : icf_capsule(R(0.05), R(0.1));
+            icf_transform pose = random_pose(0);
+            pose.p = vec((i % 10 - 4.5) * 0.5, (i / 10 - 4.5) * 0.5, random_between(1, 2));
+            (void)add_body_of(&s, shape, 1, pose, random_direction(50), &m);
+        }
+        start = energy_of(&s.world);
+        for (i = 0; i < 60; i++) {
+            OK(icf_scene_step(&s, R(0.05)));
+            CHECK_BELOW(energy_of(&s.world), start);
+        }
+        OK(icf_world_diagnose(&s.world, &d));
+        CHECK_BELOW(d.kinetic, 0.1 * start);
+        for (i = 0; i < icf_world_body_count(&s.world); i++) {
+            d3 p = d3_of(state_of(&s.world, icf_world_body_at(&s.world, i)).center);
+            TEST_CHECK_(fabs(p.x) < 3 && fabs(p.y) < 3 && p.z > 0,
+                        "model %d, body %d is at %g %g %g", model, i, p.x, p.y, p.z);
+        }
+        icf_scene_destroy(&s);
     }
 }
 
 TEST_LIST = {
-    {"seeds", test_seeds},
-    {"hard",  test_hard },
-    {NULL,    NULL      }
+    {"seeds",         test_seeds        },
+    {"hard",          test_hard         },
+    {"tonne_on_gram", test_tonne_on_gram},
+    {"plates",        test_plates       },
+    {"fast",          test_fast         },
+    {NULL,            NULL              }
 };
