@@ -8349,8 +8349,9 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     }
 }
 
-/* Phases B and C. NONE if they lead nowhere. */
-static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm)
+/* Phases B and C. NONE if they lead nowhere. `higher`: from a start so many times as high; 0: as it is. */
+static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm,
+                              icf_real higher)
 {
     icf_real stop = ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
@@ -8360,16 +8361,17 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    start = own / (icf_real)count;
+    start = (higher > 0 ? higher : 1) * own / (icf_real)count;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
        above the other units, which then settle which contacts are open before friction lets anything
        move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
     heaviest = icfi_heaviest_unit(s);
-    if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
+    if (heaviest > ICF_R(1e5) && !(higher > 0))
+        icfi_make_units(s, island, start * (heaviest / 5), warm);
     /* a start that is not near, but not far either: what measured well for piles */
-    if (s->guesses && island->gradient * island->gradient < ICF_R(2e5) * own) {
+    if (s->guesses && !(higher > 0) && island->gradient * island->gradient < ICF_R(2e5) * own) {
         icfi_warm_units(s, start / 10);
     }
     for (;;) {
@@ -8431,7 +8433,9 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
         s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
-     D  when B ends nowhere: Newton's method from the best velocity so far, without limit
+     D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
+        its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
+        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
@@ -8440,7 +8444,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
-    int32_t patience;
+    int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
+    static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     if (s->guesses) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
     warm = island->gradient * island->gradient < 200 * own;
@@ -8456,6 +8461,9 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)newton;
     (void)patience;
     (void)last;
+    (void)tries;
+    (void)again;
+    (void)higher;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
@@ -8465,11 +8473,13 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         island->stop = icfi_should_end(s, island);
         if (island->stop != ICF_STOP_NONE) break;
 #ifndef ICF_NO_INTERIOR_POINT
-        if (!newton && island->iterations >= patience && icfi_has_time(s, island) &&
-            !(island->error < ICF_R(0.9) * last)) {
+        if (icfi_has_time(s, island) &&
+            (newton ? tries > 0 && tries < 4 && island->iterations >= again
+                    : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
             newton = 1;
-            island->stop = icfi_interior(s, island, own, warm);
+            island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;
+            again = island->iterations + 30;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
             progress.plain = 0;
