@@ -6790,6 +6790,12 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
     }
 }
 
+/* What begins here, for a benchmark that defines it (bench/clutter.c): R est, A ssembly, F actor and what
+   is done with it, L ine search, P attern */
+#ifndef ICFI_PROFILE
+#define ICFI_PROFILE(part)
+#endif
+
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
@@ -6866,8 +6872,10 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     int32_t tries, n = island->unknowns;
     if (island->dense || island->sparse.mode != ICF_SPARSE_ITERATIVE) island->factorizations++;
     for (tries = 0; tries < 6; tries++, part *= 8) {
+        ICFI_PROFILE('A')
         icfi_assemble(s, island, island->links);
         if (tries) icfi_stiffen(s, island, part);
+        ICFI_PROFILE('F')
         if (island->dense) {
             if (icf_dense_factor(n, island->dense, n, NULL) == ICF_RESULT_OK) return 1;
         } else if (icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK) {
@@ -6896,7 +6904,9 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
     }
+    ICFI_PROFILE('F')
     (void)icfi_back(island);
+    ICFI_PROFILE('R')
     if (!icfi_all_finite((size_t)n, x)) return 0;
     for (k = 0, at = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -7357,7 +7367,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
+    ICFI_PROFILE('L')
     alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-6));
+    ICFI_PROFILE('R')
     if (!progress->plain) icfi_update_duals(s, island);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
@@ -8089,6 +8101,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     icf_real alpha, mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
+    ICFI_PROFILE('R')
     icfi_interior_direction(s, island);
     alpha = icfi_min(1, icfi_interior_reach(s));
     mean = icfi_interior_mean(s, 0);
@@ -8405,8 +8418,10 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
             }
         }
     }
+    ICFI_PROFILE('P')
     result = icf_sparse_analyze(&island->sparse, s->memory + at.pattern, at.pattern_bytes,
                                 island->cliques, size, (int32_t)edges, pair);
+    ICFI_PROFILE('R')
     if (result != ICF_RESULT_OK) return result;
 
     factor = icf_sparse_bytes(&island->sparse, ICF_SPARSE_FULL);
