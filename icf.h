@@ -6790,8 +6790,8 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
     }
 }
 
-/* What begins here, for a benchmark that defines it (bench/clutter.c): R est, A ssembly, F actor and what
-   is done with it, L ine search, P attern */
+/* What begins here, for a benchmark that defines it (bench/clutter.c): A ssembly, F actor and solves with
+   it, L ine search, all else of the I terations, P attern, R est */
 #ifndef ICFI_PROFILE
 #define ICFI_PROFILE(part)
 #endif
@@ -6906,7 +6906,7 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
     }
     ICFI_PROFILE('F')
     (void)icfi_back(island);
-    ICFI_PROFILE('R')
+    ICFI_PROFILE('I')
     if (!icfi_all_finite((size_t)n, x)) return 0;
     for (k = 0, at = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -7369,7 +7369,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     if (progress->stuck >= 20) return ICF_STOP_FLOOR;
     ICFI_PROFILE('L')
     alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-6));
-    ICFI_PROFILE('R')
+    ICFI_PROFILE('I')
     if (!progress->plain) icfi_update_duals(s, island);
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
@@ -8101,7 +8101,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     icf_real alpha, mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
-    ICFI_PROFILE('R')
+    ICFI_PROFILE('I')
     icfi_interior_direction(s, island);
     alpha = icfi_min(1, icfi_interior_reach(s));
     mean = icfi_interior_mean(s, 0);
@@ -8526,7 +8526,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
                                                                          : ICF_RESULT_INFEASIBLE;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
+        ICFI_PROFILE('I')
         result = icfi_minimise(s, &island, own);
+        ICFI_PROFILE('R')
         if (result != ICF_RESULT_OK) {
             return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
         }

@@ -1,22 +1,129 @@
-/* What does a step of a pile cost, and how good is it?
+/* What does a step of a pile cost, how good is it, and against whom?
 
-   The clutter scene (clutter.h). One case:
+   The clutter scene (clutter.h): 8 to 1000 balls and cubes fall into an open box, or on a floor. All engines
+   start from the same state, in the same run; those of bench/peers/clutter_peers.h that are installed take part.
+
+       make bench-clutter                     the table: walls, 10 ms, 1e7 N/m, and the floor alone; minutes
+       make bench-clutter ARGS=--quick        up to 160 things, against the peers that matter; a minute
+       make bench-clutter ARGS=--full         besides: all ways of all peers, steps of 2 ms, the floor for
+                                              all, stiffness from 1e5 to 1e12 N/m, all models; an hour
+       make bench-clutter ARGS=--studies      the studies of the papers into bench/figures, CSV and SVG
+
+   One case, for a change in progress and for profilers:
 
        build/clutter --n=160 --dt=0.01 --walls=1 --k=1e7 --steps=1000 --model=lagged
 
-   k is in N/m, of each point of contact; model is lagged, similar or sap; --rigid bounds k where the step
-   cannot resolve it (near_rigid 1, or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8.
+   --model= is lagged, similar or sap; --k= in N/m, of each point; --rigid bounds k where the step cannot resolve
+   it (or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8; --softness= --slip= of
+   friction; --peer=NAME runs a peer instead, "--peer=mujoco newton".
 
-   Times are processor time of the thread around the two halves of a step, collision and all the rest. The
-   depths, energies and escapes are those of clutter.h; the error of momentum is computed here from the
-   velocities before and after each step and the impulses. */
+   Times are processor time of the thread around a step, collision and all the rest. Each run is a process of
+   its own, so that its memory can be seen. Everything else is found outside the solver, from poses and velocities
+   alone: depths, energies and escapes in clutter.h, and here the error of momentum,
+
+       |D (M (v - v*) - J'g)| / max(|D M v|, |D J'g|), D = M^-1/2,     SAP (26)
+
+   with g from the laws of contact, written down once more (law_make). A time is the least mean of a few runs. */
 
 #include "bench.h"
+
+#include <math.h>
+#include <stdint.h>
+
+/* Which part of a step is on, and how long each was: one counter of the processor, as a clock would take
+   longer than what it measures */
+enum { PART_REST, PART_ASSEMBLY, PART_FACTOR, PART_SEARCH, PART_PATTERN, PARTS };
+static double part_ticks[PARTS], part_began;
+static int part_now;
+
+static double ticks(void)
+{
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+    return (double)__builtin_ia32_rdtsc();
+#else
+    return bench_now();
+#endif
+}
+
+static void part_begin(int part)
+{
+    const double t = ticks();
+    part_ticks[part_now] += t - part_began;
+    part_began = t;
+    part_now = part;
+}
+
+#define ICFI_PROFILE(part)                        \
+    part_begin(part == 'A'   ? PART_ASSEMBLY      \
+               : part == 'F' ? PART_FACTOR        \
+               : part == 'L' ? PART_SEARCH        \
+               : part == 'P' ? PART_PATTERN       \
+                             : PART_REST);
 
 #define ICF_IMPLEMENTATION
 #include "icf_geometry.h"
 
 #include "clutter.h"
+#include "peers/clutter_peers.h"
+#include "plot.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define CLUTTER_FORK
+#endif
+
+#ifndef ICF_BENCH_PEERS
+const char* clutter_peer_versions(void)
+{
+    return "no peers: needs g++ and packages";
+}
+int clutter_peer_count(void)
+{
+    return 0;
+}
+const char* clutter_peer_name(int which)
+{
+    (void)which;
+    return "";
+}
+int clutter_peer_converges(int which)
+{
+    return which < 0;
+}
+clutter_peer* clutter_peer_open(int which, int count, int walls, double dt)
+{
+    (void)which;
+    (void)count;
+    (void)walls;
+    (void)dt;
+    return NULL;
+}
+void clutter_peer_close(clutter_peer* p)
+{
+    (void)p;
+}
+void clutter_peer_step(clutter_peer* p, clutter_step* step)
+{
+    (void)p;
+    memset(step, 0, sizeof *step);
+}
+void clutter_peer_get(const clutter_peer* p, clutter_body* b)
+{
+    (void)p;
+    (void)b;
+}
+#endif
+
+static bench_options options;
+static int failures;
+
+static void fail(const char* where, const char* what)
+{
+    printf("FAILED %s: %s\n", where, what);
+    failures++;
+}
 
 static void must(icf_result result, const char* what)
 {
@@ -25,10 +132,290 @@ static void must(icf_result result, const char* what)
     exit(1);
 }
 
+static void* allocate(size_t count, size_t bytes)
+{
+    void* p = calloc(count ? count : 1, bytes);
+    if (!p) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+// ------------------------------------------------------------------------------------------------
+// A case, and what came of it
+
 typedef struct clutter_case {
-    int count, walls, steps, model, points;
-    double dt, stiffness, rigid, tolerance;
+    int peer; /* its number; -1: icf */
+    int count, walls, steps;
+    double dt;
+    double most; /* seconds after which a run is stopped; 0: never */
+
+    /* of icf */
+    int model, points;
+    double stiffness, dissipation, relaxation; /* N/m, s/m, s */
+    double rigid;                              /* beta of the near-rigid bound; 0: k as given */
+    double softness, slip_tolerance, tolerance;
+    int condition; /* 1: condition numbers, which take their time, though not that of a step */
 } clutter_case;
+
+/* Per step; of times in us, of depths in um; last: in the last quarter of the steps */
+typedef struct clutter_result {
+    int done, steps, unsolved, escaped, iterations_most;
+    double mean, p95, most, last; /* us */
+    double part[PARTS], collision;
+    double contacts, contacts_last, iterations, iterations_last, factorizations;
+    double error, error_most; /* of momentum; below 0: not known */
+    double depth, depth_most, depth_ever;
+    double energy, gain, rise; /* of the start: at the end, the most less 1; J, between two looks */
+    double speed, slip;        /* mm/s, rms of things and mean of contacts, last quarter */
+    double tolerance;          /* mm/s: below which a contact sticks; mean, last quarter */
+    double condition;
+    double own, resident; /* kB: what the engine asked for; what the process grew by */
+} clutter_result;
+
+/* What each look saw, for plots; the arrays are the caller's */
+typedef struct clutter_trace {
+    int count, room;
+    double *time, *iterations, *condition, *tolerance;
+} clutter_trace;
+
+static clutter_case default_case(void)
+{
+    clutter_case c;
+    memset(&c, 0, sizeof c);
+    c.peer = -1;
+    c.count = 160;
+    c.walls = 1;
+    c.steps = 1000;
+    c.dt = 0.01;
+    c.model = ICF_MODEL_LAGGED;
+    c.stiffness = 1e7;
+    c.dissipation = 10;
+    c.relaxation = 1e-4;
+    c.softness = 1e-3;
+    c.slip_tolerance = 1e-4;
+    c.tolerance = 1e-5;
+    return c;
+}
+
+// ------------------------------------------------------------------------------------------------
+// The laws of contact once more, without icf: what the error of momentum is measured with
+
+typedef struct contact {
+    int body[2]; /* B is pushed along the normal; -1: what does not move */
+    double axis[3][3]; /* t1, t2, normal */
+    double lever[2][3]; /* from the centre of each to the point, at the start of the step */
+    double distance, w, eps, impulse0, rn, rt;
+    double impulse[3], hessian[3][3], v[3]; /* at the end of it */
+} contact;
+
+static double dot(const double* a, const double* b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double* a, const double* b, double* c)
+{
+    const double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2],
+                 z = a[0] * b[1] - a[1] * b[0];
+    c[0] = x;
+    c[1] = y;
+    c[2] = z;
+}
+
+static void unit(double* a)
+{
+    const double length = sqrt(dot(a, a));
+    int k;
+    for (k = 0; k < 3; k++) a[k] /= length;
+}
+
+/* velocity of B less that of A along the axes of the contact */
+static void contact_velocity(const contact* c, const clutter_body* state, double v[3])
+{
+    double u[3] = {0, 0, 0}, turning[3];
+    int side, k;
+    for (side = 0; side < 2; side++) {
+        const clutter_body* b = state + c->body[side];
+        if (c->body[side] < 0) continue;
+        cross(b->w, c->lever[side], turning);
+        for (k = 0; k < 3; k++) u[k] += (side ? 1 : -1) * (b->v[k] + turning[k]);
+    }
+    for (k = 0; k < 3; k++) v[k] = dot(c->axis[k], u);
+}
+
+/* |W|_F / 3, W = sum of J M^-1 J' */
+static double contact_w(const contact* c)
+{
+    double w[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, sum = 0;
+    int side, i, j;
+    for (side = 0; side < 2; side++) {
+        const double* r = c->lever[side];
+        if (c->body[side] < 0) continue;
+        for (i = 0; i < 3; i++) {
+            for (j = 0; j < 3; j++)
+                w[i][j] += (i == j) / clutter_mass(c->body[side]) +
+                           ((i == j) * dot(r, r) - r[i] * r[j]) / clutter_inertia(c->body[side]);
+        }
+    }
+    for (i = 0; i < 3; i++) sum += dot(w[i], w[i]);
+    return sqrt(sum) / 3;
+}
+
+/* What a contact is at the start of a step: ICF (26), SAP (29), (30) */
+static void law_make(const clutter_case* c, const clutter_body* before, contact* t)
+{
+    const double pi = 3.14159265358979323846, mu = CLUTTER_FRICTION;
+    const double bound = c->rigid * c->rigid / (4 * pi * pi);
+    double v0[3], soft;
+    t->w = contact_w(t);
+    contact_velocity(t, before, v0);
+    soft = 1 / (c->dt * c->stiffness * (c->dt + (c->model == ICF_MODEL_SAP ? c->relaxation : 0)));
+    t->rn = soft > bound * t->w ? soft : bound * t->w;
+    t->rt = c->softness * t->w;
+    t->impulse0 = 0;
+    if (t->distance < 0 && c->dissipation * v0[2] < 1)
+        t->impulse0 = -t->distance / c->dt / t->rn * (1 - c->dissipation * v0[2]);
+    t->eps = c->softness * t->w * mu * t->impulse0;
+    if (t->eps < c->slip_tolerance) t->eps = c->slip_tolerance;
+}
+
+/* Hunt & Crossley: impulse n and slope n' at v; in terms of the distance at the end of the step */
+static void law_normal(const clutter_case* c, const contact* t, double v, double* n, double* slope)
+{
+    const double depth = -t->distance / c->dt - v, damping = 1 - c->dissipation * v;
+    *n = *slope = 0;
+    if (!(depth > 0 && damping > 0)) return;
+    *n = depth * damping / t->rn;
+    *slope = -(damping + c->dissipation * depth) / t->rn;
+}
+
+/* The impulse and the Hessian at t->v: formulas of the two papers' sections V */
+static void law_evaluate(const clutter_case* c, contact* t)
+{
+    const double mu = CLUTTER_FRICTION, *v = t->v;
+    const double square = v[0] * v[0] + v[1] * v[1];
+    double(*h)[3] = t->hessian;
+    double *g = t->impulse, n, slope, r, s, p;
+    int i, j;
+    memset(t->hessian, 0, sizeof t->hessian);
+    g[0] = g[1] = g[2] = 0;
+    if (c->model == ICF_MODEL_SAP) {
+        const double u = -t->distance / (c->dt + c->relaxation) - v[2];
+        r = sqrt(square);
+        if (u + mu * r <= 0) return;
+        if (r * t->rn <= mu * u * t->rt) {
+            h[0][0] = h[1][1] = 1 / t->rt;
+            h[2][2] = 1 / t->rn;
+            for (i = 0; i < 2; i++) g[i] = -v[i] / t->rt;
+            g[2] = u / t->rn;
+            return;
+        }
+        s = u + mu * r;
+        p = 1 / (t->rn + mu * mu * t->rt);
+        g[2] = p * s;
+        h[2][2] = p;
+        for (i = 0; i < 2; i++) {
+            g[i] = -mu * p * s * v[i] / r;
+            h[i][2] = h[2][i] = -p * mu * v[i] / r;
+            for (j = 0; j < 2; j++) {
+                const double along = v[i] * v[j] / (r * r);
+                h[i][j] = p * (mu * mu * along + mu * s / r * ((i == j) - along));
+            }
+        }
+        return;
+    }
+    r = sqrt(square + t->eps * t->eps);
+    if (c->model == ICF_MODEL_LAGGED) {
+        law_normal(c, t, v[2], &n, &slope);
+        s = mu * t->impulse0;
+        h[2][2] = -slope;
+    } else {
+        law_normal(c, t, v[2] - mu * square / (r + t->eps), &n, &slope);
+        s = mu * n;
+        h[2][2] = -slope;
+        for (i = 0; i < 2; i++) h[i][2] = h[2][i] = mu * slope * v[i] / r;
+    }
+    g[2] = n;
+    for (i = 0; i < 2; i++) {
+        g[i] = -s * v[i] / r;
+        for (j = 0; j < 2; j++) {
+            /* t_perp t_perp' |v|^2 + eps^2 I over r^3 */
+            const double across = (i == j) * square - v[i] * v[j];
+            h[i][j] = s * (across + (i == j) * t->eps * t->eps) / (r * r * r);
+            if (c->model == ICF_MODEL_SIMILAR) h[i][j] -= mu * mu * slope * v[i] * v[j] / (r * r);
+        }
+    }
+}
+
+/* Greatest over least eigenvalue of a symmetric n x n matrix, of which both triangles are there and which is
+   used up: to three diagonals by Householder's reflections, then by bisection on Sturm's sequence */
+static int sturm_count(const double* d, const double* e2, int n, double x)
+{
+    double q = 1;
+    int i, below = 0;
+    for (i = 0; i < n; i++) {
+        q = d[i] - x - (i ? e2[i] / q : 0);
+        if (q == 0) q = 1e-300;
+        below += q < 0;
+    }
+    return below;
+}
+
+static double condition_number(double* a, int n)
+{
+    double* d = (double*)allocate((size_t)(4 * n), sizeof *d);
+    double *e2 = d + n, *u = d + 2 * n, *p = d + 3 * n, reach = 0, end[2];
+    int i, j, k, which;
+    for (k = 0; k + 2 < n; k++) {
+        double norm = 0, dot_up = 0, h;
+        for (i = k + 1; i < n; i++) norm += a[i * n + k] * a[i * n + k];
+        norm = sqrt(norm);
+        d[k] = a[k * n + k];
+        e2[k + 1] = norm * norm;
+        if (!(norm > 0)) continue;
+        for (i = k + 1; i < n; i++) u[i] = a[i * n + k];
+        u[k + 1] += u[k + 1] < 0 ? -norm : norm;
+        h = 0;
+        for (i = k + 1; i < n; i++) h += u[i] * u[i];
+        for (i = k + 1; i < n; i++) {
+            p[i] = 0;
+            for (j = k + 1; j < n; j++) p[i] += a[i * n + j] * u[j];
+            p[i] *= 2 / h;
+            dot_up += u[i] * p[i];
+        }
+        for (i = k + 1; i < n; i++) p[i] -= dot_up / h * u[i];
+        for (i = k + 1; i < n; i++) {
+            for (j = k + 1; j < n; j++) a[i * n + j] -= u[i] * p[j] + p[i] * u[j];
+        }
+    }
+    for (; k < n; k++) {
+        d[k] = a[k * n + k];
+        e2[k] = k ? a[k * n + k - 1] * a[k * n + k - 1] : 0;
+    }
+    for (i = 0; i < n; i++) {
+        const double row = fabs(d[i]) + sqrt(e2[i]) + (i + 1 < n ? sqrt(e2[i + 1]) : 0);
+        if (row > reach) reach = row;
+    }
+    for (which = 0; which < 2; which++) {
+        /* the least by halving its logarithm: it may be 1e-13 of the greatest */
+        double low = which ? 0 : 1e-18 * reach, high = 1.01 * reach;
+        for (i = 0; i < 100; i++) {
+            const double middle = which ? 0.5 * (low + high) : sqrt(low * high);
+            if (sturm_count(d, e2, n, middle) > (which ? n - 1 : 0))
+                high = middle;
+            else
+                low = middle;
+        }
+        end[which] = high;
+    }
+    free(d);
+    return end[1] / end[0];
+}
+
+// ------------------------------------------------------------------------------------------------
+// icf
 
 typedef struct clutter_sim {
     const clutter_case* c;
@@ -36,11 +423,22 @@ typedef struct clutter_sim {
     icf_body* body;
     clutter_body *before, *after;
     double (*momentum)[6]; /* sums of impulses on each */
+    contact* contact;
+    int contacts, room;
+    double slip, tolerance; /* means of the contacts that push, in the step */
+    double part[PARTS];     /* s */
 } clutter_sim;
 
 static icf_vec3 vec3(const double* x)
 {
     return icf_vec3_make(x[0], x[1], x[2]);
+}
+
+static void from_vec3(icf_vec3 v, double* x)
+{
+    x[0] = v.x;
+    x[1] = v.y;
+    x[2] = v.z;
 }
 
 static void add_half_space(clutter_sim* s, icf_vec3 normal, double offset,
@@ -52,8 +450,8 @@ static void add_half_space(clutter_sim* s, icf_vec3 normal, double offset,
     icf_transform pose = icf_transform_identity();
     /* a quarter turn about z cross normal */
     if (normal.z < 0.5)
-        pose.q =
-            icf_quat_from_rotation_vector(icf_vec3_scale(2 * atan(1.0), icf_vec3_cross(z, normal)));
+        pose.q = icf_quat_from_rotation_vector(
+            icf_vec3_scale(2 * atan(1.0), icf_vec3_cross(z, normal)));
     pose.p = icf_vec3_scale(offset, normal);
     d.shape = icf_shape_at(icf_half_space(), pose);
     d.material = *material;
@@ -68,16 +466,18 @@ static void sim_open(clutter_sim* s, const clutter_case* c)
     int i;
     memset(s, 0, sizeof *s);
     s->c = c;
-    s->body = (icf_body*)calloc((size_t)c->count, sizeof *s->body);
-    s->before = (clutter_body*)calloc((size_t)c->count, sizeof *s->before);
-    s->after = (clutter_body*)calloc((size_t)c->count, sizeof *s->after);
-    s->momentum = (double(*)[6])calloc((size_t)c->count, sizeof *s->momentum);
+    s->body = (icf_body*)allocate((size_t)c->count, sizeof *s->body);
+    s->before = (clutter_body*)allocate((size_t)c->count, sizeof *s->before);
+    s->after = (clutter_body*)allocate((size_t)c->count, sizeof *s->after);
+    s->momentum = (double(*)[6])allocate((size_t)c->count, sizeof *s->momentum);
     def.world.gravity = icf_vec3_make(0, 0, -CLUTTER_GRAVITY);
     def.world.model = c->model;
     def.world.tolerance = c->tolerance;
     if (c->points) def.points = c->points;
     must(icf_scene_create(&s->scene, &def), "a scene");
     material.stiffness = 2 * c->stiffness; /* two of them in series */
+    material.dissipation = c->dissipation;
+    material.relaxation = c->relaxation / 2;
     material.friction = CLUTTER_FRICTION;
     add_half_space(s, icf_vec3_make(0, 0, 1), 0, &material);
     if (c->walls) {
@@ -98,6 +498,7 @@ static void sim_open(clutter_sim* s, const clutter_case* c)
         d.inertia = icf_mat3_identity();
         d.inertia.x.x = d.inertia.y.y = d.inertia.z.z = inertia;
         must(icf_body_create(&s->scene.world, &d, &s->body[i]), "a body");
+        if (s->body[i].index != (uint32_t)i) fail("a body", "things are not numbered in order");
         shape.shape = clutter_is_cube(i) ? icf_box(half, half, half) : icf_sphere(half);
         shape.body = s->body[i];
         shape.material = material;
@@ -112,6 +513,7 @@ static void sim_close(clutter_sim* s)
     free(s->before);
     free(s->after);
     free(s->momentum);
+    free(s->contact);
 }
 
 static void sim_get(const clutter_sim* s, clutter_body* b)
@@ -120,47 +522,81 @@ static void sim_get(const clutter_sim* s, clutter_body* b)
     int i;
     for (i = 0; i < s->c->count; i++, b++) {
         must(icf_body_get_state(&s->scene.world, s->body[i], &state), "a state");
-        b->p[0] = state.center.x;
-        b->p[1] = state.center.y;
-        b->p[2] = state.center.z;
+        from_vec3(state.center, b->p);
+        from_vec3(state.velocity, b->v);
+        from_vec3(state.angular_velocity, b->w);
         b->q[0] = state.pose.q.w;
         b->q[1] = state.pose.q.x;
         b->q[2] = state.pose.q.y;
         b->q[3] = state.pose.q.z;
-        b->v[0] = state.velocity.x;
-        b->v[1] = state.velocity.y;
-        b->v[2] = state.velocity.z;
-        b->w[0] = state.angular_velocity.x;
-        b->w[1] = state.angular_velocity.y;
-        b->w[2] = state.angular_velocity.z;
     }
 }
 
-static void push(double sum[6], const clutter_body* b, icf_vec3 point, icf_vec3 impulse)
+/* Where things touch, as detection found it, and nothing else of what it thinks of it */
+static void sim_contacts(clutter_sim* s, const icf_touch* touch, int count)
 {
-    const icf_vec3 torque = icf_vec3_cross(icf_vec3_sub(point, vec3(b->p)), impulse);
-    sum[0] += impulse.x;
-    sum[1] += impulse.y;
-    sum[2] += impulse.z;
-    sum[3] += torque.x;
-    sum[4] += torque.y;
-    sum[5] += torque.z;
+    int i, side, k;
+    if (s->room < count) {
+        s->room = count + count / 2;
+        free(s->contact);
+        s->contact = (contact*)allocate((size_t)s->room, sizeof *s->contact);
+    }
+    s->contacts = count;
+    for (i = 0; i < count; i++) {
+        contact* t = s->contact + i;
+        const icf_body of[2] = {touch[i].a, touch[i].b};
+        double point[3];
+        memset(t, 0, sizeof *t);
+        from_vec3(touch[i].point, point);
+        from_vec3(touch[i].contact.normal, t->axis[2]);
+        t->axis[1][fabs(t->axis[2][0]) < 0.6 ? 0 : 1] = 1; /* not along the normal */
+        cross(t->axis[1], t->axis[2], t->axis[0]);
+        unit(t->axis[0]);
+        cross(t->axis[2], t->axis[0], t->axis[1]);
+        t->distance = touch[i].contact.distance;
+        for (side = 0; side < 2; side++) {
+            t->body[side] = of[side].generation ? (int)of[side].index : -1;
+            if (t->body[side] < 0) continue;
+            for (k = 0; k < 3; k++) t->lever[side][k] = point[k] - s->before[t->body[side]].p[k];
+        }
+        law_make(s->c, s->before, t);
+    }
 }
 
-/* |D (M (v - v*) - J'g)| / max(|D M v|, |D J'g|), D = M^-1/2: SAP (26) */
-static double sim_error(clutter_sim* s)
+static void sim_judge(clutter_sim* s, clutter_step* step)
 {
     const int count = s->c->count;
     double left = 0, momenta = 0, impulses = 0;
-    int i, k;
+    int i, j, k, side, pushing = 0;
     memset(s->momentum, 0, (size_t)count * sizeof *s->momentum);
-    for (i = 0; i < icf_world_touch_count(&s->scene.world); i++) {
-        icf_touch_result t;
-        must(icf_world_get_touch(&s->scene.world, i, &t), "a touch");
-        /* slot of a body: things were made in order */
-        if (t.a.generation)
-            push(s->momentum[t.a.index], s->before + t.a.index, t.point, icf_vec3_neg(t.impulse));
-        if (t.b.generation) push(s->momentum[t.b.index], s->before + t.b.index, t.point, t.impulse);
+    s->slip = s->tolerance = 0;
+    for (i = 0; i < s->contacts; i++) {
+        contact* t = s->contact + i;
+        double impulse[3] = {0, 0, 0}, torque[3];
+        contact_velocity(t, s->after, t->v);
+        law_evaluate(s->c, t);
+        for (j = 0; j < 3; j++) {
+            for (k = 0; k < 3; k++) impulse[k] += t->impulse[j] * t->axis[j][k];
+        }
+        for (side = 0; side < 2; side++) {
+            double* sum = s->momentum[t->body[side] < 0 ? 0 : t->body[side]];
+            if (t->body[side] < 0) continue;
+            cross(t->lever[side], impulse, torque);
+            for (k = 0; k < 3; k++) {
+                sum[k] += (side ? 1 : -1) * impulse[k];
+                sum[3 + k] += (side ? 1 : -1) * torque[k];
+            }
+        }
+        if (t->impulse[2] > 0) {
+            s->slip += sqrt(t->v[0] * t->v[0] + t->v[1] * t->v[1]);
+            s->tolerance +=
+                s->c->model == ICF_MODEL_SAP ? t->rt * CLUTTER_FRICTION * t->impulse[2] : t->eps;
+            pushing++;
+        }
+    }
+    if (pushing) {
+        s->slip /= pushing;
+        s->tolerance /= pushing;
     }
     for (i = 0; i < count; i++) {
         for (k = 0; k < 6; k++) {
@@ -175,113 +611,395 @@ static double sim_error(clutter_sim* s)
         }
     }
     if (momenta < impulses) momenta = impulses;
-    return momenta > 0 ? sqrt(left / momenta) : 0;
+    step->error = momenta > 0 ? sqrt(left / momenta) : 0;
 }
 
-static int sim_step(clutter_sim* s, clutter_step* step)
+/* of A + sum J'GJ at the end of the step */
+static double sim_condition(const clutter_sim* s)
 {
-    const double dt = s->c->dt;
+    const int n = 6 * s->c->count;
+    double* h = (double*)allocate((size_t)n * (size_t)n, sizeof *h);
+    double condition;
+    int i, j, k, l, a, b;
+    for (i = 0; i < n; i++)
+        h[i * n + i] = i % 6 < 3 ? clutter_mass(i / 6) : clutter_inertia(i / 6);
+    for (i = 0; i < s->contacts; i++) {
+        const contact* t = s->contact + i;
+        double jacobian[3][12], gj[3][12];
+        memset(jacobian, 0, sizeof jacobian);
+        memset(gj, 0, sizeof gj);
+        for (j = 0; j < 3; j++) {
+            for (a = 0; a < 2; a++) {
+                double turning[3];
+                if (t->body[a] < 0) continue;
+                cross(t->lever[a], t->axis[j], turning);
+                for (k = 0; k < 3; k++) {
+                    jacobian[j][6 * a + k] = (a ? 1 : -1) * t->axis[j][k];
+                    jacobian[j][6 * a + 3 + k] = (a ? 1 : -1) * turning[k];
+                }
+            }
+        }
+        for (j = 0; j < 3; j++) {
+            for (l = 0; l < 3; l++) {
+                for (k = 0; k < 12; k++) gj[j][k] += t->hessian[j][l] * jacobian[l][k];
+            }
+        }
+        for (a = 0; a < 12; a++) {
+            for (b = 0; b < 12; b++) {
+                const int row = 6 * t->body[a / 6] + a % 6, column = 6 * t->body[b / 6] + b % 6;
+                if (t->body[a / 6] < 0 || t->body[b / 6] < 0) continue;
+                for (j = 0; j < 3; j++) h[row * n + column] += jacobian[j][a] * gj[j][b];
+            }
+        }
+    }
+    condition = condition_number(h, n);
+    free(h);
+    return condition;
+}
+
+static void sim_step(clutter_sim* s, clutter_step* step)
+{
+    const clutter_case* c = s->c;
+    const int edit = c->model == ICF_MODEL_SAP || c->rigid > 0 || c->softness != 1e-3 ||
+                     c->slip_tolerance != 1e-4;
     icf_result result;
     icf_stats stats;
-    double start, middle;
-    sim_get(s, s->before);
+    icf_touch* touch;
+    double start, solve = 0;
+    int32_t i, count;
+    memcpy(s->before, s->after, (size_t)c->count * sizeof *s->before);
     start = bench_now();
-    must(icf_scene_detect(&s->scene, dt), "detect");
-    middle = bench_now();
-    if (s->c->rigid >= 0) {
-        int32_t i, count;
-        icf_touch* t = icf_world_touches(&s->scene.world, &count);
-        for (i = 0; i < count; i++) t[i].contact.near_rigid = s->c->rigid;
+    must(icf_scene_detect(&s->scene, c->dt), "detect");
+    step->collision = bench_now() - start;
+    touch = icf_world_touches(&s->scene.world, &count);
+    for (i = 0; edit && i < count; i++) {
+        touch[i].contact.near_rigid = c->rigid;
+        touch[i].contact.softness = c->softness;
+        touch[i].contact.slip_tolerance = c->slip_tolerance;
     }
-    result = icf_scene_solve(&s->scene, dt);
+    sim_contacts(s, touch, count);
+
+    memset(part_ticks, 0, sizeof part_ticks);
+    part_now = PART_REST;
+    start = bench_now();
+    part_began = ticks();
+    result = icf_scene_solve(&s->scene, c->dt);
+    part_begin(PART_REST);
     step->seconds = bench_now() - start;
-    step->collision = middle - start;
+    for (i = 0; i < PARTS; i++) solve += part_ticks[i];
+    for (i = 0; i < PARTS; i++) s->part[i] += part_ticks[i] / solve * step->seconds;
+    step->seconds += step->collision;
+
     if (result != ICF_RESULT_NOT_CONVERGED) must(result, "solve");
     step->solved = result == ICF_RESULT_OK;
     must(icf_world_get_stats(&s->scene.world, &stats), "stats");
-    step->contacts = icf_world_touch_count(&s->scene.world);
+    step->contacts = count;
     step->iterations = stats.iterations;
     step->factorizations = stats.factorizations;
     sim_get(s, s->after);
-    step->error = sim_error(s);
-    return 1;
+    sim_judge(s, step);
 }
 
-static void run_icf(const clutter_case* c, clutter_run* run)
+// ------------------------------------------------------------------------------------------------
+// A run
+
+static void finish(clutter_run* r, clutter_result* out)
+{
+    const double done = r->done ? r->done : 1, last = r->steps_last ? r->steps_last : 1;
+    double sum = 0;
+    int i;
+    for (i = 0; i < r->done; i++) sum += r->seconds[i];
+    qsort(r->seconds, (size_t)r->done, sizeof *r->seconds, bench_compare);
+    out->done = r->done;
+    out->steps = r->steps;
+    out->unsolved = r->unsolved;
+    out->escaped = r->escaped;
+    out->iterations_most = r->iterations_most;
+    out->mean = 1e6 * sum / done;
+    out->p95 = r->done ? 1e6 * r->seconds[(int)(0.95 * (r->done - 1))] : 0;
+    out->most = r->done ? 1e6 * r->seconds[r->done - 1] : 0;
+    out->last = 1e6 * r->seconds_last / last;
+    out->collision = 1e6 * r->collision / done;
+    out->contacts = r->contacts / done;
+    out->contacts_last = r->contacts_last / last;
+    out->iterations = r->iterations / done;
+    out->iterations_last = r->iterations_last / last;
+    out->factorizations = r->factorizations / done;
+    out->error = r->error / done;
+    out->error_most = r->error_most;
+    out->depth = r->depth_count ? 1e6 * r->depth_sum / (double)r->depth_count : 0;
+    out->depth_most = 1e6 * r->depth_most_last;
+    out->depth_ever = 1e6 * r->depth_most;
+    out->energy = r->energy / r->energy_start;
+    out->gain = r->energy_most / r->energy_start - 1;
+    out->rise = r->rise;
+    out->speed = r->looks_last ? 1e3 * sqrt(r->speed_square / r->looks_last) : 0;
+}
+
+static double resident(void)
+{
+#ifdef CLUTTER_FORK
+    struct rusage u;
+    if (getrusage(RUSAGE_SELF, &u) == 0) return (double)u.ru_maxrss;
+#endif
+    return 0;
+}
+
+static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* trace)
 {
     clutter_sim s;
     clutter_step step;
-    clutter_open(run, c->count, c->walls, c->dt, c->steps);
+    clutter_run r;
+    const double before = resident();
+    double spent = 0;
+    int i, looks = 0;
+    memset(out, 0, sizeof *out);
+    clutter_open(&r, c->count, c->walls, c->dt, c->steps);
     sim_open(&s, c);
-    sim_get(&s, run->body);
-    printf("start %016llx\n", (unsigned long long)clutter_hash(run->body, run->count));
-    while (run->done < run->steps) {
+    sim_get(&s, s.after);
+    if (clutter_hash(s.after, c->count) != clutter_hash(r.body, c->count))
+        fail("icf", "the scene does not start as it should");
+    while (r.done < r.steps && !(c->most > 0 && spent > c->most)) {
         sim_step(&s, &step);
-        if (!clutter_took(run, &step)) continue;
-        sim_get(&s, run->body);
-        if (!clutter_look(run)) break;
+        spent += step.seconds;
+        if (clutter_is_last_quarter(&r)) {
+            out->slip += 1e3 * s.slip;
+            out->tolerance += 1e3 * s.tolerance;
+        }
+        if (!clutter_took(&r, &step)) continue;
+        memcpy(r.body, s.after, (size_t)c->count * sizeof *r.body);
+        if (!clutter_look(&r)) break;
+        looks++;
+        if (c->condition) {
+            const double condition = sim_condition(&s);
+            out->condition += condition;
+            if (trace && trace->count < trace->room) trace->condition[trace->count] = condition;
+        }
+        if (trace && trace->count < trace->room) {
+            trace->time[trace->count] = r.done * c->dt;
+            trace->iterations[trace->count] = step.iterations;
+            trace->tolerance[trace->count++] = s.tolerance;
+        }
     }
+    finish(&r, out);
+    if (r.steps_last) {
+        out->slip /= r.steps_last;
+        out->tolerance /= r.steps_last;
+    }
+    if (looks) out->condition /= looks;
+    for (i = 0; i < PARTS; i++) out->part[i] = 1e6 * s.part[i] / (r.done ? r.done : 1);
+    out->own = 1e-3 * (double)(s.scene.bytes + s.scene.world.bytes);
+    out->resident = resident() - before;
     sim_close(&s);
+    clutter_close(&r);
 }
 
-static double option_value(bench_options* o, const char* name, double value)
+static void run_peer(const clutter_case* c, clutter_result* out)
+{
+    clutter_step step;
+    clutter_run r;
+    clutter_peer* p;
+    clutter_body* state = (clutter_body*)allocate((size_t)c->count, sizeof *state);
+    const double before = resident();
+    double spent = 0;
+    int i, k;
+    memset(out, 0, sizeof *out);
+    clutter_open(&r, c->count, c->walls, c->dt, c->steps);
+    p = clutter_peer_open(c->peer, c->count, c->walls, c->dt);
+    if (!p) {
+        fail(clutter_peer_name(c->peer), "cannot be made");
+        return;
+    }
+    clutter_peer_get(p, state);
+    for (i = 0; i < c->count; i++) {
+        for (k = 0; k < 7; k++) {
+            const double is = k < 3 ? state[i].p[k] : state[i].q[k - 3];
+            const double was = k < 3 ? r.body[i].p[k] : r.body[i].q[k - 3];
+            if (!(fabs(is - was) < 1e-6 * (1 + fabs(was)))) /* Bullet is in single precision */
+                fail(clutter_peer_name(c->peer), "does not start as it should");
+        }
+    }
+    while (r.done < r.steps && !(c->most > 0 && spent > c->most)) {
+        clutter_peer_step(p, &step);
+        spent += step.seconds;
+        if (!clutter_took(&r, &step)) continue;
+        clutter_peer_get(p, r.body);
+        if (!clutter_look(&r)) break;
+    }
+    finish(&r, out);
+    out->resident = resident() - before;
+    clutter_peer_close(p);
+    clutter_close(&r);
+    free(state);
+}
+
+/* In a process of its own, where there are any */
+static void run(const clutter_case* c, clutter_result* out)
+{
+#ifdef CLUTTER_FORK
+    int ends[2], status = 0;
+    pid_t child;
+    size_t got = 0;
+    fflush(stdout);
+    if (pipe(ends) == 0) {
+        child = fork();
+        if (child == 0) {
+            const int before = failures;
+            close(ends[0]);
+            if (c->peer < 0)
+                run_icf(c, out, NULL);
+            else
+                run_peer(c, out);
+            fflush(stdout);
+            _exit(write(ends[1], out, sizeof *out) == (ssize_t)sizeof *out && failures == before ? 0
+                                                                                              : 1);
+        }
+        close(ends[1]);
+        memset(out, 0, sizeof *out);
+        while (child > 0 && got < sizeof *out) {
+            const ssize_t more = read(ends[0], (char*)out + got, sizeof *out - got);
+            if (more <= 0) break;
+            got += (size_t)more;
+        }
+        close(ends[0]);
+        if (child > 0) waitpid(child, &status, 0);
+        if (child > 0 && got == sizeof *out && status == 0) return;
+        fail(c->peer < 0 ? "icf" : clutter_peer_name(c->peer), "its run failed");
+        return;
+    }
+#endif
+    if (c->peer < 0)
+        run_icf(c, out, NULL);
+    else
+        run_peer(c, out);
+}
+
+static void print_result(const clutter_case* c, const clutter_result* r)
+{
+    printf("%s, %d things, %s, %g ms: %d of %d steps\n",
+           c->peer < 0 ? "icf" : clutter_peer_name(c->peer), c->count,
+           c->walls ? "walls" : "floor only", 1e3 * c->dt, r->done, r->steps);
+    printf("  us per step        %.1f mean, %.1f p95, %.1f max, %.1f last quarter\n", r->mean, r->p95,
+           r->most, r->last);
+    if (c->peer < 0)
+        printf("    of it            collision %.1f, pattern %.1f, assembly %.1f, factorisation %.1f, "
+               "line search %.1f, rest %.1f\n",
+               r->collision, r->part[PART_PATTERN], r->part[PART_ASSEMBLY], r->part[PART_FACTOR],
+               r->part[PART_SEARCH], r->part[PART_REST]);
+    else
+        printf("    of it            collision %.1f\n", r->collision);
+    printf("  contacts           %.1f, last quarter %.1f\n", r->contacts, r->contacts_last);
+    printf("  iterations         %.2f, last quarter %.2f, max %d; factorisations %.2f; unsolved %d\n",
+           r->iterations, r->iterations_last, r->iterations_most, r->factorizations, r->unsolved);
+    if (r->error >= 0)
+        printf("  error of momentum  %.1e mean, %.1e max\n", r->error, r->error_most);
+    printf("  penetration        last quarter %.2f um mean, %.1f um max; ever %.1f um; escaped %d\n",
+           r->depth, r->depth_most, r->depth_ever, r->escaped);
+    printf("  energy             %.4f of the start at the end, %+.2g at most; largest rise %.2g J\n",
+           r->energy, r->gain, r->rise);
+    printf("  last quarter       speed %.3g mm/s", r->speed);
+    if (c->peer < 0) printf(", slip %.3g mm/s, sticks below %.3g mm/s", r->slip, r->tolerance);
+    printf("\n  memory             process %.0f kB", r->resident);
+    if (c->peer < 0) printf(", scene and world %.0f kB", r->own);
+    if (c->condition) printf("\n  condition          %.2g", r->condition);
+    printf("\n");
+}
+
+static void run_studies(void){} static void run_tables(int f){(void)f;}
+// ------------------------------------------------------------------------------------------------
+// The command line
+
+static double option_value(bench_options* o, const char* name, double value, int* given)
 {
     int i, kept = 0;
     for (i = 0; i < o->other_count; i++) {
-        if (!strncmp(o->other[i], name, strlen(name)))
+        if (!strncmp(o->other[i], name, strlen(name))) {
             value = atof(o->other[i] + strlen(name));
-        else
+            *given = 1;
+        } else {
             o->other[kept++] = o->other[i];
+        }
     }
     o->other_count = kept;
     return value;
 }
 
+/* Whether options ask for one case, which is then in *c */
+static int read_case(clutter_case* c)
+{
+    int given = 0, i, p, peers = clutter_peer_count();
+    *c = default_case();
+    for (i = 0; i < 3; i++) {
+        static const char* const models[3] = {"--model=lagged", "--model=similar", "--model=sap"};
+        static const icf_model model[3] = {ICF_MODEL_LAGGED, ICF_MODEL_SIMILAR, ICF_MODEL_SAP};
+        if (!bench_option(&options, models[i])) continue;
+        c->model = (int)model[i];
+        given = 1;
+    }
+    for (p = 0; p < peers; p++) {
+        char name[80];
+        snprintf(name, sizeof name, "--peer=%s", clutter_peer_name(p));
+        if (!bench_option(&options, name)) continue;
+        c->peer = p;
+        given = 1;
+    }
+    if (bench_option(&options, "--rigid")) {
+        c->rigid = 1;
+        given = 1;
+    }
+    c->count = (int)option_value(&options, "--n=", c->count, &given);
+    c->walls = (int)option_value(&options, "--walls=", c->walls, &given);
+    c->steps = (int)option_value(&options, "--steps=", c->steps, &given);
+    c->points = (int)option_value(&options, "--points=", c->points, &given);
+    c->condition = (int)option_value(&options, "--condition=", c->condition, &given);
+    c->dt = option_value(&options, "--dt=", c->dt, &given);
+    c->stiffness = option_value(&options, "--k=", c->stiffness, &given);
+    c->rigid = option_value(&options, "--rigid=", c->rigid, &given);
+    c->softness = option_value(&options, "--softness=", c->softness, &given);
+    c->slip_tolerance = option_value(&options, "--slip=", c->slip_tolerance, &given);
+    c->tolerance = option_value(&options, "--tolerance=", c->tolerance, &given);
+    if (given && (c->count < 1 || c->steps < 1 || !(c->dt > 0))) {
+        fprintf(stderr, "--n, --steps and --dt are above 0\n");
+        exit(2);
+    }
+    return given;
+}
+
+static void print_start(const int* counts, int cases)
+{
+    int i, k;
+    printf("start");
+    for (i = 0; i < cases; i++) {
+        clutter_body* b = (clutter_body*)allocate((size_t)counts[i], sizeof *b);
+        for (k = 0; k < counts[i]; k++) clutter_start(k, b + k);
+        printf(" %016llx (%d)", (unsigned long long)clutter_hash(b, counts[i]), counts[i]);
+        free(b);
+    }
+    printf("\n");
+}
+
 int main(int argc, char** argv)
 {
-    bench_options options = bench_parse(argc, argv);
+    static const int sizes[] = {8, 40, 80, 160, 320, 1000};
     clutter_case c;
-    clutter_run r;
-    memset(&c, 0, sizeof c);
-    c.rigid = 0; /* k as given, of all models */
-    if (bench_option(&options, "--rigid")) c.rigid = 1;
-    if (bench_option(&options, "--model=similar")) c.model = ICF_MODEL_SIMILAR;
-    if (bench_option(&options, "--model=sap")) c.model = ICF_MODEL_SAP;
-    if (bench_option(&options, "--model=lagged")) c.model = ICF_MODEL_LAGGED;
-    c.count = (int)option_value(&options, "--n=", 160);
-    c.walls = (int)option_value(&options, "--walls=", 1);
-    c.steps = (int)option_value(&options, "--steps=", 1000);
-    c.points = (int)option_value(&options, "--points=", 0);
-    c.dt = option_value(&options, "--dt=", 0.01);
-    c.stiffness = option_value(&options, "--k=", 1e7);
-    c.rigid = option_value(&options, "--rigid=", c.rigid);
-    c.tolerance = option_value(&options, "--tolerance=", 1e-5);
-    bench_check(&options,
-                "--n= --dt= --walls= --k= --steps= --model= --rigid --tolerance= --points=");
-    run_icf(&c, &r);
-    {
-        double total = 0;
-        int i;
-        for (i = 0; i < r.done; i++) total += r.seconds[i];
-        qsort(r.seconds, (size_t)r.done, sizeof *r.seconds, bench_compare);
-        printf(
-            "n %d: us per step %.1f mean, %.1f p95, %.1f max, %.1f last quarter; collision %.1f\n",
-            r.count, 1e6 * total / r.done, 1e6 * r.seconds[(int)(0.95 * (r.done - 1))],
-            1e6 * r.seconds[r.done - 1], 1e6 * r.seconds_last / r.steps_last,
-            1e6 * r.collision / r.done);
-        printf("contacts %.1f, iterations %.2f (last quarter %.2f, max %d), factorisations %.2f, "
-               "error "
-               "%.1e mean %.1e max, unsolved %d\n",
-               r.contacts / r.done, r.iterations / r.done, r.iterations_last / r.steps_last,
-               r.iterations_most, r.factorizations / r.done, r.error / r.done, r.error_most,
-               r.unsolved);
-        printf(
-            "depth in the last quarter %.2f um mean, %.1f um max; ever %.1f um; escaped %d; energy "
-            "%.4f of the start, at most %.6f; speed %.3g mm/s\n",
-            r.depth_count ? 1e6 * r.depth_sum / (double)r.depth_count : 0.0,
-            1e6 * r.depth_most_last, 1e6 * r.depth_most, r.escaped, r.energy / r.energy_start,
-            r.energy_most / r.energy_start, 1e3 * sqrt(r.speed_square / r.looks_last));
+    clutter_result r;
+    int one, studies, full;
+    options = bench_parse(argc, argv);
+    studies = bench_option(&options, "--studies");
+    full = bench_option(&options, "--full");
+    one = read_case(&c);
+    bench_check(&options, "--full --studies --n= --dt= --walls= --k= --steps= --model= --rigid "
+                          "--rigid= --softness= --slip= --tolerance= --points= --condition=1 --peer=");
+    print_start(one ? &c.count : sizes, one ? 1 : 6);
+    if (one) {
+        run(&c, &r);
+        print_result(&c, &r);
+        return failures > 0;
     }
-    clutter_close(&r);
-    return 0;
+    if (studies)
+        run_studies();
+    else
+        run_tables(full);
+    printf("%s\n", failures ? "FAILED" : "done");
+    return failures > 0;
 }
