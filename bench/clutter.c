@@ -913,7 +913,430 @@ static void print_result(const clutter_case* c, const clutter_result* r)
     printf("\n");
 }
 
-static void run_studies(void){} static void run_tables(int f){(void)f;}
+// ------------------------------------------------------------------------------------------------
+// Tables
+
+enum { MOST_ROWS = 40, MOST_COLUMNS = 10 };
+
+typedef struct table {
+    const char* title;
+    int rows, columns;
+    const char* name[MOST_ROWS];
+    clutter_case row[MOST_ROWS]; /* all but the column's count */
+    int count[MOST_COLUMNS];
+    clutter_result cell[MOST_ROWS][MOST_COLUMNS]; /* steps 0: was not run */
+} table;
+
+static int rounds = 3;
+
+static table* table_make(const char* title, const int* counts, int columns)
+{
+    table* t = (table*)allocate(1, sizeof *t);
+    t->title = title;
+    t->columns = columns;
+    memcpy(t->count, counts, (size_t)columns * sizeof *counts);
+    return t;
+}
+
+static void table_add(table* t, const char* name, const clutter_case* c)
+{
+    t->name[t->rows] = name;
+    t->row[t->rows++] = *c;
+}
+
+/* Peers that are not built in are left out */
+static void table_add_peers(table* t, const char* const* names, const clutter_case* c)
+{
+    clutter_case peer = *c;
+    for (; *names; names++) {
+        for (peer.peer = 0; peer.peer < clutter_peer_count(); peer.peer++) {
+            if (strcmp(clutter_peer_name(peer.peer), *names)) continue;
+            table_add(t, *names, &peer);
+        }
+    }
+}
+
+/* In turn, so that what disturbs the machine falls on all alike; of each the fastest. Short runs are done
+   again and again; what was stopped is not tried with more things. */
+static void table_run(table* t)
+{
+    int i, j, round;
+    for (j = 0; j < t->columns; j++) {
+        for (round = 0; round < rounds; round++) {
+            for (i = 0; i < t->rows; i++) {
+                clutter_result* best = &t->cell[i][j];
+                const clutter_result* before = j ? &t->cell[i][j - 1] : NULL;
+                clutter_case c = t->row[i];
+                clutter_result r;
+                c.count = t->count[j];
+                if (before && c.peer >= 0 && before->done < before->steps) continue;
+                if (before && !before->steps) continue;
+                if (round && 1e-6 * best->mean * best->done > 6) continue;
+                if (round && best->done < best->steps) continue;
+                run(&c, &r);
+                if (!best->steps || r.mean < best->mean) *best = r;
+            }
+        }
+        fprintf(stderr, "%s: %d things done\n", t->title, t->count[j]);
+    }
+}
+
+static void table_head(const table* t, const char* what)
+{
+    int j;
+    printf("\n%s; %s\n%-24s", t->title, what, "");
+    for (j = 0; j < t->columns; j++) {
+        char n[16];
+        snprintf(n, sizeof n, "N=%d", t->count[j]);
+        printf(" %23s", n);
+    }
+    printf("\n");
+}
+
+typedef void cell_print(const clutter_result* r, char* out, size_t size);
+
+static void cell_time(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%.*f / %.0f / %.0f", r->mean < 100, r->mean, r->p95, r->most);
+}
+
+static void cell_depth(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%.2f / %.1f", r->depth, r->depth_most);
+}
+
+static void cell_error(const clutter_result* r, char* out, size_t size)
+{
+    if (r->error < 0)
+        snprintf(out, size, "not known / %.0f", r->contacts);
+    else
+        snprintf(out, size, "%.0e / %.0e / %.0f", r->error, r->error_most, r->contacts);
+}
+
+static void cell_iterations(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%.2f / %.2f / %d", r->iterations, r->iterations_last, r->iterations_most);
+}
+
+static void cell_slip(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%.3g / %.3g", r->speed, r->slip);
+}
+
+static void cell_energy(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%d / %.1e / %.1e", r->escaped, r->gain > 0 ? r->gain : 0, r->rise);
+}
+
+static void cell_memory(const clutter_result* r, char* out, size_t size)
+{
+    if (r->own > 0)
+        snprintf(out, size, "%.0f / %.0f", r->resident, r->own);
+    else
+        snprintf(out, size, "%.0f", r->resident);
+}
+
+static void cell_condition(const clutter_result* r, char* out, size_t size)
+{
+    snprintf(out, size, "%.1e", r->condition);
+}
+
+static void table_print(const table* t, const char* what, cell_print* print, int icf_only)
+{
+    int i, j;
+    table_head(t, what);
+    for (i = 0; i < t->rows; i++) {
+        if (icf_only && t->row[i].peer >= 0) continue;
+        printf("%-24s", t->name[i]);
+        for (j = 0; j < t->columns; j++) {
+            const clutter_result* r = &t->cell[i][j];
+            char text[64] = "";
+            if (r->steps) print(r, text, sizeof text - 2);
+            if (r->steps && r->done < r->steps) strcat(text, "*");
+            printf(" %23s", text);
+        }
+        printf("\n");
+    }
+}
+
+static void table_split(const table* t, int i)
+{
+    static const char* const names[] = {"collision",         "pattern",    "assembly",
+                                        "factor and solves", "line search", "rest of iterations",
+                                        "rest of the step"};
+    static const int parts[] = {-1,          PART_PATTERN,   PART_ASSEMBLY, PART_FACTOR,
+                                PART_SEARCH, PART_ITERATION, PART_REST};
+    char what[80];
+    int j, k;
+    snprintf(what, sizeof what, "%s, us of a step, and of it per cent", t->name[i]);
+    table_head(t, what);
+    for (k = 0; k < 7; k++) {
+        printf("%-24s", names[k]);
+        for (j = 0; j < t->columns; j++) {
+            const clutter_result* r = &t->cell[i][j];
+            const double us = parts[k] < 0 ? r->collision : r->part[parts[k]];
+            char text[64] = "";
+            if (r->steps) snprintf(text, sizeof text, "%.1f / %2.0f", us, 100 * us / r->mean);
+            printf(" %23s", text);
+        }
+        printf("\n");
+    }
+}
+
+static void table_print_all(const table* t)
+{
+    int i;
+    table_print(t, "us per step, mean / p95 / max; * stopped, and not to be compared", cell_time, 0);
+    table_print(t, "penetration in the last quarter, um, mean / max", cell_depth, 0);
+    table_print(t, "error of momentum, mean / max / contacts", cell_error, 0);
+    table_print(t, "iterations, mean / mean of the last quarter / max", cell_iterations, 0);
+    table_print(t, "escaped / gain of energy over the start / largest rise in 10 ms, J", cell_energy, 0);
+    table_print(t, "last quarter, mm/s: speed of things / slip of contacts (icf)", cell_slip, 0);
+    table_print(t, "memory, kB, growth of the process / what icf asked for", cell_memory, 0);
+    for (i = 0; i < t->rows; i++) {
+        if (t->row[i].peer < 0) table_split(t, i);
+    }
+}
+
+static int table_find(const table* t, const char* name)
+{
+    int i;
+    for (i = 0; i < t->rows; i++) {
+        if (!strcmp(t->name[i], name)) return i;
+    }
+    return -1;
+}
+
+/* NULL: was not run to its end */
+static const clutter_result* table_cell(const table* t, const char* name, int column)
+{
+    const int i = table_find(t, name);
+    const clutter_result* r = i < 0 ? NULL : &t->cell[i][column];
+    return r && r->steps && r->done == r->steps ? r : NULL;
+}
+
+/* The fastest way of MuJoCo that solves its convex problem about as well: an error of momentum up to 2e-5 */
+static int best_converged(const table* t, int column)
+{
+    int i, best = -1;
+    for (i = 0; i < t->rows; i++) {
+        const clutter_result* r = &t->cell[i][column];
+        if (t->row[i].peer < 0 || !clutter_peer_converges(t->row[i].peer)) continue;
+        if (!r->steps || r->done < r->steps || r->error > 2e-5) continue;
+        if (best < 0 || r->mean < t->cell[best][column].mean) best = i;
+    }
+    return best;
+}
+
+/* Box3D at 16 substeps, as stiff as it can be: its time over ODE's of the same N, measured once side by side */
+static double box3d_over_ode(int count)
+{
+    static const int counts[] = {8, 40, 80, 160, 320};
+    static const double over[] = {1.38, 1.81, 1.30, 1.30, 1.18};
+    int i;
+    for (i = 0; i < 5; i++) {
+        if (counts[i] == count) return over[i];
+    }
+    return 0;
+}
+
+/* Lines for tools, kept for the end */
+typedef struct kept_figure {
+    double value;
+    const char *unit, *name;
+    int count;
+} kept_figure;
+static kept_figure kept[200];
+static int kept_count;
+
+static void keep_figure(double value, const char* unit, const char* name, int count)
+{
+    kept_figure* k = kept + kept_count;
+    if (kept_count >= 200) return;
+    k->value = value;
+    k->unit = unit;
+    k->name = name;
+    k->count = count;
+    kept_count++;
+}
+
+static void print_figures(void)
+{
+    int i;
+    printf("\n");
+    for (i = 0; i < kept_count; i++)
+        bench_figure(kept[i].value, kept[i].unit, "%s_%d", kept[i].name, kept[i].count);
+}
+
+static const char* verdict(int good)
+{
+    return good ? "yes" : "no";
+}
+
+/* What is asked of walls, 10 ms, 1e7 N/m */
+static void print_targets(const table* t)
+{
+    int j;
+    printf("\n%s: what is asked of icf lagged\n", t->title);
+    for (j = 0; j < t->columns; j++) {
+        const int n = t->count[j], best = best_converged(t, j);
+        const clutter_result *icf = table_cell(t, "icf lagged", j), *ode = table_cell(t, "ode quick", j);
+        const double box3d = ode ? box3d_over_ode(n) * ode->mean : 0, ahead = n < 80 ? 2 : 4;
+        if (!icf) continue;
+        printf("  N=%-4d %.0f us", n, icf->mean);
+        keep_figure(icf->mean, "us", "clutter_us", n);
+        if (best >= 0) {
+            const double x = t->cell[best][j].mean / icf->mean;
+            printf("; MuJoCo's best, %s: %.2f times that (%g asked: %s)", t->name[best], x, ahead,
+                   verdict(x >= ahead));
+            keep_figure(x, "x", "clutter_ahead_of_mujoco", n);
+        }
+        if (ode) {
+            printf("; ODE's time: %.2f times (1 asked: %s)", icf->mean / ode->mean,
+                   verdict(icf->mean <= ode->mean));
+            keep_figure(icf->mean / ode->mean, "x", "clutter_over_ode", n);
+        }
+        if (box3d > 0) {
+            printf("; Box3D's, computed: %.2f times", icf->mean / box3d);
+            keep_figure(icf->mean / box3d, "x", "clutter_over_box3d", n);
+        }
+        printf("\n         error of momentum at most %.1e (1e-5: %s), penetration %.2f um (10: %s), %d escaped, "
+               "energy gained %.1e, %.2f iterations in the last quarter\n",
+               icf->error_most, verdict(icf->error_most <= 1.5e-5), icf->depth,
+               verdict(icf->depth < 10), icf->escaped, icf->gain > 0 ? icf->gain : 0,
+               icf->iterations_last);
+        keep_figure(icf->p95, "us", "clutter_p95", n);
+        keep_figure(icf->depth, "um", "clutter_penetration", n);
+        keep_figure(icf->error_most, "1", "clutter_momentum_error_most", n);
+        keep_figure(icf->escaped, "things", "clutter_escaped", n);
+        keep_figure(icf->gain > 0 ? icf->gain : 0, "1", "clutter_energy_gain", n);
+        keep_figure(icf->iterations_last, "iterations", "clutter_iterations_last_quarter", n);
+        keep_figure(icf->resident, "kB", "clutter_memory", n);
+        if (icf->unsolved) fail("icf lagged", "a step was not solved");
+        if (icf->escaped) fail("icf lagged", "something left the box");
+    }
+}
+
+/* On the floor alone the time of one thing should not grow with their number */
+static void print_floor(const table* t, int from, int to)
+{
+    const clutter_result *few = NULL, *many = NULL;
+    int j;
+    for (j = 0; j < t->columns; j++) {
+        const clutter_result* r = table_cell(t, "icf lagged", j);
+        if (!r) continue;
+        if (t->count[j] == from) few = r;
+        if (t->count[j] == to) many = r;
+        keep_figure(r->mean / t->count[j], "us", "clutter_floor_us_per_thing", t->count[j]);
+    }
+    if (!few || !many) return;
+    printf("\n%s: a thing takes %.2f us of %d and %.2f of %d: %.2f times\n", t->title, few->mean / from,
+           from, many->mean / to, to, many->mean / to / (few->mean / from));
+    keep_figure(many->mean / to / (few->mean / from), "x", "clutter_floor_growth_per_thing", to);
+}
+
+static void run_tables(int full)
+{
+    static const char* const main_peers[] = {"mujoco newton", "mujoco elliptic", "mujoco cg",
+                                             "mujoco cg tight", "ode quick",     "bullet", NULL};
+    static const char* const quick_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick", NULL};
+    static const char* const full_peers[] = {
+        "mujoco newton",        "mujoco elliptic", "mujoco cg",     "mujoco cg tight", "mujoco stiff",
+        "mujoco stiff cg tight", "ode quick",       "ode quick 200", "ode world",       "bullet",
+        "bullet 100",           NULL};
+    static const char* const floor_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick", NULL};
+    static const int counts[] = {8, 40, 80, 160, 320}, floors[] = {80, 160, 320, 1000},
+                     all[] = {8, 40, 80, 160, 320, 1000}, some[] = {40, 160};
+    static const char* const stiffness_names[] = {"1e5 N/m", "1e6 N/m",  "1e7 N/m",  "1e8 N/m",
+                                                  "1e9 N/m", "1e10 N/m", "1e11 N/m", "1e12 N/m"};
+    static const char* const model_names[] = {"lagged", "similar", "sap"};
+    static const icf_model models[] = {ICF_MODEL_LAGGED, ICF_MODEL_SIMILAR, ICF_MODEL_SAP};
+    const char* const* peers = options.quick ? quick_peers : full ? full_peers : main_peers;
+    table *walls, *ground, *t;
+    clutter_case c = default_case(), rigid;
+    int i, m;
+    if (options.repeat) rounds = options.repeat;
+    if (options.quick && !options.repeat) rounds = 1;
+    printf("%s; the least mean of %d runs where they are short\n", clutter_peer_versions(), rounds);
+
+    walls = table_make("walls, 10 ms, 1e7 N/m", counts, options.quick ? 4 : 5);
+    rigid = c;
+    rigid.rigid = 1;
+    table_add(walls, "icf lagged", &c);
+    if (!options.quick) table_add(walls, "icf lagged, near-rigid", &rigid);
+    c.most = options.quick ? 4 : 15; /* of peers: those that take longer do not scale */
+    table_add_peers(walls, peers, &c);
+    table_run(walls);
+    table_print_all(walls);
+
+    ground = table_make("floor only, 10 ms, 1e7 N/m", full ? all : floors, full ? 6 : options.quick ? 2 : 4);
+    c.walls = 0;
+    c.most = 0;
+    table_add(ground, "icf lagged", &c);
+    c.most = 20;
+    if (!options.quick) table_add_peers(ground, full ? full_peers : floor_peers, &c);
+    table_run(ground);
+    if (full)
+        table_print_all(ground);
+    else {
+        table_print(ground, "us per step, mean / p95 / max; * stopped", cell_time, 0);
+        table_print(ground, "penetration in the last quarter, um, mean / max", cell_depth, 0);
+        table_print(ground, "error of momentum, mean / max / contacts", cell_error, 0);
+        table_print(ground, "escaped / gain of energy over the start / largest rise in 10 ms, J",
+                    cell_energy, 0);
+        table_split(ground, 0);
+    }
+
+    if (full) {
+        c = default_case();
+        c.dt = 0.002;
+        c.steps = 1500;
+        t = table_make("walls, 2 ms, 1e7 N/m", counts, 5);
+        table_add(t, "icf lagged", &c);
+        rigid = c;
+        rigid.rigid = 1;
+        table_add(t, "icf lagged, near-rigid", &rigid);
+        c.most = 20;
+        table_add_peers(t, full_peers, &c);
+        table_run(t);
+        table_print_all(t);
+        free(t);
+        for (m = 0; m < 3; m++) {
+            char title[80];
+            c = default_case();
+            c.model = (int)models[m];
+            c.steps = 300;
+            c.most = 60;
+            snprintf(title, sizeof title, "%s, walls, 10 ms, 3 s", model_names[m]);
+            t = table_make(title, some, 2);
+            for (i = 0; i < 8; i++) {
+                c.stiffness = pow(10, 5 + i);
+                table_add(t, stiffness_names[i], &c);
+            }
+            c.stiffness = 1e7;
+            c.rigid = 1;
+            table_add(t, "1e7 N/m, near-rigid", &c);
+            c.stiffness = 1e12;
+            table_add(t, "1e12 N/m, near-rigid", &c);
+            rounds = 1;
+            table_run(t);
+            table_print_all(t);
+            for (i = 0; i < t->rows; i++) {
+                if (t->cell[i][0].unsolved || t->cell[i][1].unsolved)
+                    printf("%s, %s: %d and %d steps not solved\n", title, t->name[i],
+                           t->cell[i][0].unsolved, t->cell[i][1].unsolved);
+            }
+            free(t);
+        }
+    }
+    print_targets(walls);
+    print_floor(ground, 80, full || !options.quick ? 1000 : 160);
+    print_figures();
+    free(walls);
+    free(ground);
+}
+
+static void run_studies(void){}
 // ------------------------------------------------------------------------------------------------
 // The command line
 
