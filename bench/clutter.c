@@ -1,7 +1,8 @@
 /* What does a step of a pile cost, how good is it, and against whom?
 
-   The clutter scene (clutter.h): 8 to 1000 balls and cubes fall into an open box, or on a floor. All engines
-   start from the same state, in the same run; those of bench/peers/clutter_peers.h that are installed take part.
+   The clutter scene (clutter.h): 8 to 1000 balls and cubes fall into an open box, or on a floor. All
+   engines start from the same state, in the same run; those of bench/peers/clutter_peers.h that are
+   installed take part.
 
        make bench-clutter                     the table: walls, 10 ms, 1e7 N/m, and the floor alone; minutes
        make bench-clutter ARGS=--quick        up to 160 things, against the peers that matter; a minute
@@ -13,17 +14,19 @@
 
        build/clutter --n=160 --dt=0.01 --walls=1 --k=1e7 --steps=1000 --model=lagged
 
-   --model= is lagged, similar or sap; --k= in N/m, of each point; --rigid bounds k where the step cannot resolve
-   it (or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8; --softness= --slip= of
-   friction; --peer=NAME runs a peer instead, "--peer=mujoco newton".
+   --model= is lagged, similar or sap; --k= in N/m, of each point; --rigid bounds k where the step cannot
+   resolve it (or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8; --softness=
+   --slip= of friction; --condition=N the condition number of one in N looks, a look every 10 ms;
+   --peer=NAME runs a peer instead, "--peer=mujoco newton".
 
-   Times are processor time of the thread around a step, collision and all the rest. Each run is a process of
-   its own, so that its memory can be seen. Everything else is found outside the solver, from poses and velocities
-   alone: depths, energies and escapes in clutter.h, and here the error of momentum,
+   Times are processor time of the thread around a step, collision and all the rest. Each run is a process
+   of its own, so that its memory can be seen. Everything else is found outside the solver, from poses and
+   velocities alone: depths, energies and escapes in clutter.h, and here the error of momentum,
 
        |D (M (v - v*) - J'g)| / max(|D M v|, |D J'g|), D = M^-1/2,     SAP (26)
 
-   with g from the laws of contact, written down once more (law_make). A time is the least mean of a few runs. */
+   with g from the laws of contact, written down once more (law_make). A time is the least mean of a few
+   runs. */
 
 #include "bench.h"
 
@@ -53,12 +56,12 @@ static void part_begin(int part)
     part_now = part;
 }
 
-#define ICFI_PROFILE(part)                        \
-    part_begin(part == 'A'   ? PART_ASSEMBLY      \
-               : part == 'F' ? PART_FACTOR        \
-               : part == 'L' ? PART_SEARCH        \
-               : part == 'P' ? PART_PATTERN       \
-               : part == 'I' ? PART_ITERATION     \
+#define ICFI_PROFILE(part) \
+    part_begin(part == 'A'   ? PART_ASSEMBLY \
+               : part == 'F' ? PART_FACTOR \
+               : part == 'L' ? PART_SEARCH \
+               : part == 'P' ? PART_PATTERN \
+               : part == 'I' ? PART_ITERATION \
                              : PART_REST);
 
 #define ICF_IMPLEMENTATION
@@ -157,12 +160,13 @@ typedef struct clutter_case {
     double stiffness, dissipation, relaxation; /* N/m, s/m, s */
     double rigid;                              /* beta of the near-rigid bound; 0: k as given */
     double softness, slip_tolerance, tolerance;
-    int condition; /* 1: condition numbers, which take their time, though not that of a step */
+    int condition; /* of one in so many looks the condition number, which takes long; not of a step's time */
 } clutter_case;
 
 /* Per step; of times in us, of depths in um; last: in the last quarter of the steps */
 typedef struct clutter_result {
     int done, steps, unsolved, escaped, iterations_most;
+    int floors;                   /* steps that ended where rounding does, above the tolerance */
     double mean, p95, most, last; /* us */
     double part[PARTS], collision;
     double contacts, contacts_last, iterations, iterations_last, factorizations;
@@ -204,8 +208,8 @@ static clutter_case default_case(void)
 // The laws of contact once more, without icf: what the error of momentum is measured with
 
 typedef struct contact {
-    int body[2]; /* B is pushed along the normal; -1: what does not move */
-    double axis[3][3]; /* t1, t2, normal */
+    int body[2];        /* B is pushed along the normal; -1: what does not move */
+    double axis[3][3];  /* t1, t2, normal */
     double lever[2][3]; /* from the centre of each to the point, at the start of the step */
     double distance, w, eps, impulse0, rn, rt;
     double impulse[3], hessian[3][3], v[3]; /* at the end of it */
@@ -249,7 +253,13 @@ static void contact_velocity(const contact* c, const clutter_body* state, double
 /* |W|_F / 3, W = sum of J M^-1 J' */
 static double contact_w(const contact* c)
 {
-    double w[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, sum = 0;
+    double w[3][3] =
+        {
+            {0, 0, 0},
+            {0, 0, 0},
+            {0, 0, 0}
+    },
+           sum = 0;
     int side, i, j;
     for (side = 0; side < 2; side++) {
         const double* r = c->lever[side];
@@ -427,7 +437,8 @@ typedef struct clutter_sim {
     contact* contact;
     int contacts, room;
     double slip, tolerance; /* means of the contacts that push, in the step */
-    double part[PARTS];     /* s */
+    int floors;
+    double part[PARTS]; /* s */
 } clutter_sim;
 
 static icf_vec3 vec3(const double* x)
@@ -451,8 +462,8 @@ static void add_half_space(clutter_sim* s, icf_vec3 normal, double offset,
     icf_transform pose = icf_transform_identity();
     /* a quarter turn about z cross normal */
     if (normal.z < 0.5)
-        pose.q = icf_quat_from_rotation_vector(
-            icf_vec3_scale(2 * atan(1.0), icf_vec3_cross(z, normal)));
+        pose.q =
+            icf_quat_from_rotation_vector(icf_vec3_scale(2 * atan(1.0), icf_vec3_cross(z, normal)));
     pose.p = icf_vec3_scale(offset, normal);
     d.shape = icf_shape_at(icf_half_space(), pose);
     d.material = *material;
@@ -622,8 +633,7 @@ static double sim_condition(const clutter_sim* s)
     double* h = (double*)allocate((size_t)n * (size_t)n, sizeof *h);
     double condition;
     int i, j, k, l, a, b;
-    for (i = 0; i < n; i++)
-        h[i * n + i] = i % 6 < 3 ? clutter_mass(i / 6) : clutter_inertia(i / 6);
+    for (i = 0; i < n; i++) h[i * n + i] = i % 6 < 3 ? clutter_mass(i / 6) : clutter_inertia(i / 6);
     for (i = 0; i < s->contacts; i++) {
         const contact* t = s->contact + i;
         double jacobian[3][12], gj[3][12];
@@ -697,6 +707,7 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     step->contacts = count;
     step->iterations = stats.iterations;
     step->factorizations = stats.factorizations;
+    s->floors += stats.stop == ICF_STOP_FLOOR;
     sim_get(s, s->after);
     sim_judge(s, step);
 }
@@ -769,7 +780,7 @@ static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* t
     clutter_run r;
     const double before = resident();
     double spent = 0;
-    int i, looks = 0;
+    int i, looks = 0, conditions = 0;
     memset(out, 0, sizeof *out);
     clutter_open(&r, c->count, c->walls, c->dt, c->steps);
     sim_open(&s, c);
@@ -786,7 +797,8 @@ static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* t
         memcpy(r.body, s.after, (size_t)c->count * sizeof *r.body);
         if (!clutter_look(&r)) break;
         looks++;
-        if (c->condition) {
+        conditions += c->condition && looks % c->condition == 0;
+        if (c->condition && looks % c->condition == 0) {
             const double condition = sim_condition(&s);
             out->condition += condition;
             if (trace && trace->count < trace->room) trace->condition[trace->count] = condition;
@@ -802,8 +814,9 @@ static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* t
         out->slip /= r.steps_last;
         out->tolerance /= r.steps_last;
     }
-    if (looks) out->condition /= looks;
+    if (conditions) out->condition /= conditions;
     for (i = 0; i < PARTS; i++) out->part[i] = 1e6 * s.part[i] / (r.done ? r.done : 1);
+    out->floors = s.floors;
     out->own = 1e-3 * (double)(s.scene.bytes + s.scene.world.bytes);
     out->resident = resident() - before;
     sim_close(&s);
@@ -859,8 +872,9 @@ static void run(const clutter_case* c, clutter_result* out)
             else
                 run_peer(c, out);
             fflush(stdout);
-            _exit(write(ends[1], out, sizeof *out) == (ssize_t)sizeof *out && failures == before ? 0
-                                                                                              : 1);
+            _exit(write(ends[1], out, sizeof *out) == (ssize_t)sizeof *out && failures == before
+                      ? 0
+                      : 1);
         }
         close(ends[1]);
         memset(out, 0, sizeof *out);
@@ -887,24 +901,30 @@ static void print_result(const clutter_case* c, const clutter_result* r)
     printf("%s, %d things, %s, %g ms: %d of %d steps\n",
            c->peer < 0 ? "icf" : clutter_peer_name(c->peer), c->count,
            c->walls ? "walls" : "floor only", 1e3 * c->dt, r->done, r->steps);
-    printf("  us per step        %.1f mean, %.1f p95, %.1f max, %.1f last quarter\n", r->mean, r->p95,
-           r->most, r->last);
+    printf("  us per step        %.1f mean, %.1f p95, %.1f max, %.1f last quarter\n", r->mean,
+           r->p95, r->most, r->last);
     if (c->peer < 0)
-        printf("    of it            collision %.1f, pattern %.1f, assembly %.1f, factorisation %.1f, "
-               "line search %.1f, other work of iterations %.1f, rest %.1f\n",
-               r->collision, r->part[PART_PATTERN], r->part[PART_ASSEMBLY], r->part[PART_FACTOR],
-               r->part[PART_SEARCH], r->part[PART_ITERATION], r->part[PART_REST]);
+        printf(
+            "    of it            collision %.1f, pattern %.1f, assembly %.1f, factorisation %.1f, "
+            "line search %.1f, other work of iterations %.1f, rest %.1f\n",
+            r->collision, r->part[PART_PATTERN], r->part[PART_ASSEMBLY], r->part[PART_FACTOR],
+            r->part[PART_SEARCH], r->part[PART_ITERATION], r->part[PART_REST]);
     else
         printf("    of it            collision %.1f\n", r->collision);
     printf("  contacts           %.1f, last quarter %.1f\n", r->contacts, r->contacts_last);
-    printf("  iterations         %.2f, last quarter %.2f, max %d; factorisations %.2f; unsolved %d\n",
-           r->iterations, r->iterations_last, r->iterations_most, r->factorizations, r->unsolved);
+    printf(
+        "  iterations         %.2f, last quarter %.2f, max %d; factorisations %.2f; unsolved %d, "
+        "ended by rounding %d\n",
+        r->iterations, r->iterations_last, r->iterations_most, r->factorizations, r->unsolved,
+        r->floors);
     if (r->error >= 0)
         printf("  error of momentum  %.1e mean, %.1e max\n", r->error, r->error_most);
-    printf("  penetration        last quarter %.2f um mean, %.1f um max; ever %.1f um; escaped %d\n",
-           r->depth, r->depth_most, r->depth_ever, r->escaped);
-    printf("  energy             %.4f of the start at the end, %+.2g at most; largest rise %.2g J\n",
-           r->energy, r->gain, r->rise);
+    printf(
+        "  penetration        last quarter %.2f um mean, %.1f um max; ever %.1f um; escaped %d\n",
+        r->depth, r->depth_most, r->depth_ever, r->escaped);
+    printf(
+        "  energy             %.4f of the start at the end, %+.2g at most; largest rise %.2g J\n",
+        r->energy, r->gain, r->rise);
     printf("  last quarter       speed %.3g mm/s", r->speed);
     if (c->peer < 0) printf(", slip %.3g mm/s, sticks below %.3g mm/s", r->slip, r->tolerance);
     printf("\n  memory             process %.0f kB", r->resident);
@@ -1061,7 +1081,7 @@ static void table_print(const table* t, const char* what, cell_print* print, int
 
 static void table_split(const table* t, int i)
 {
-    static const char* const names[] = {"collision",         "pattern",    "assembly",
+    static const char* const names[] = {"collision",         "pattern",     "assembly",
                                         "factor and solves", "line search", "rest of iterations",
                                         "rest of the step"};
     static const int parts[] = {-1,          PART_PATTERN,   PART_ASSEMBLY, PART_FACTOR,
@@ -1086,11 +1106,13 @@ static void table_split(const table* t, int i)
 static void table_print_all(const table* t)
 {
     int i;
-    table_print(t, "us per step, mean / p95 / max; * stopped, and not to be compared", cell_time, 0);
+    table_print(t, "us per step, mean / p95 / max; * stopped, and not to be compared", cell_time,
+                0);
     table_print(t, "penetration in the last quarter, um, mean / max", cell_depth, 0);
     table_print(t, "error of momentum, mean / max / contacts", cell_error, 0);
     table_print(t, "iterations, mean / mean of the last quarter / max", cell_iterations, 0);
-    table_print(t, "escaped / gain of energy over the start / largest rise in 10 ms, J", cell_energy, 0);
+    table_print(t, "escaped / gain of energy over the start / largest rise in 10 ms, J",
+                cell_energy, 0);
     table_print(t, "last quarter, mm/s: speed of things / slip of contacts (icf)", cell_slip, 0);
     table_print(t, "memory, kB, growth of the process / what icf asked for", cell_memory, 0);
     for (i = 0; i < t->rows; i++) {
@@ -1128,7 +1150,8 @@ static int best_converged(const table* t, int column)
     return best;
 }
 
-/* Box3D at 16 substeps, as stiff as it can be: its time over ODE's of the same N, measured once side by side */
+/* Box3D at 16 substeps, as stiff as it can be: its time over ODE's of the same N, measured once side by
+   side */
 static double box3d_over_ode(int count)
 {
     static const int counts[] = {8, 40, 80, 160, 320};
@@ -1180,7 +1203,8 @@ static void print_targets(const table* t)
     printf("\n%s: what is asked of icf lagged\n", t->title);
     for (j = 0; j < t->columns; j++) {
         const int n = t->count[j], best = best_converged(t, j);
-        const clutter_result *icf = table_cell(t, "icf lagged", j), *ode = table_cell(t, "ode quick", j);
+        const clutter_result *icf = table_cell(t, "icf lagged", j),
+                             *ode = table_cell(t, "ode quick", j);
         const double box3d = ode ? box3d_over_ode(n) * ode->mean : 0, ahead = n < 80 ? 2 : 4;
         if (!icf) continue;
         printf("  N=%-4d %.0f us", n, icf->mean);
@@ -1200,9 +1224,10 @@ static void print_targets(const table* t)
             printf("; Box3D's, computed: %.2f times", icf->mean / box3d);
             keep_figure(icf->mean / box3d, "x", "clutter_over_box3d", n);
         }
-        printf("\n         error of momentum at most %.1e (1e-5: %s), penetration %.2f um (10: %s), %d escaped, "
+        printf("\n         error of momentum at most %.1e (1e-5: %s), penetration %.2f um (10: "
+               "%s), %d escaped, "
                "energy gained %.1e, %.2f iterations in the last quarter\n",
-               icf->error_most, verdict(icf->error_most <= 1.5e-5), icf->depth,
+               icf->error_most, verdict(icf->error_most <= 1e-5), icf->depth,
                verdict(icf->depth < 10), icf->escaped, icf->gain > 0 ? icf->gain : 0,
                icf->iterations_last);
         keep_figure(icf->p95, "us", "clutter_p95", n);
@@ -1230,21 +1255,25 @@ static void print_floor(const table* t, int from, int to)
         keep_figure(r->mean / t->count[j], "us", "clutter_floor_us_per_thing", t->count[j]);
     }
     if (!few || !many) return;
-    printf("\n%s: a thing takes %.2f us of %d and %.2f of %d: %.2f times\n", t->title, few->mean / from,
-           from, many->mean / to, to, many->mean / to / (few->mean / from));
+    printf("\n%s: a thing takes %.2f us of %d and %.2f of %d: %.2f times\n", t->title,
+           few->mean / from, from, many->mean / to, to, many->mean / to / (few->mean / from));
     keep_figure(many->mean / to / (few->mean / from), "x", "clutter_floor_growth_per_thing", to);
 }
 
 static void run_tables(int full)
 {
-    static const char* const main_peers[] = {"mujoco newton", "mujoco elliptic", "mujoco cg",
-                                             "mujoco cg tight", "ode quick",     "bullet", NULL};
-    static const char* const quick_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick", NULL};
+    static const char* const main_peers[] = {
+        "mujoco newton", "mujoco elliptic", "mujoco cg", "mujoco cg tight",
+        "ode quick",     "bullet",          NULL};
+    static const char* const quick_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick",
+                                              NULL};
     static const char* const full_peers[] = {
-        "mujoco newton",        "mujoco elliptic", "mujoco cg",     "mujoco cg tight", "mujoco stiff",
-        "mujoco stiff cg tight", "ode quick",       "ode quick 200", "ode world",       "bullet",
-        "bullet 100",           NULL};
-    static const char* const floor_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick", NULL};
+        "mujoco newton",   "mujoco elliptic", "mujoco cg",
+        "mujoco cg tight", "mujoco stiff",    "mujoco stiff cg tight",
+        "ode quick",       "ode quick 200",   "ode world",
+        "bullet",          "bullet 100",      NULL};
+    static const char* const floor_peers[] = {"mujoco newton", "mujoco cg tight", "ode quick",
+                                              NULL};
     static const int counts[] = {8, 40, 80, 160, 320}, floors[] = {80, 160, 320, 1000},
                      all[] = {8, 40, 80, 160, 320, 1000}, some[] = {40, 160};
     static const char* const stiffness_names[] = {"1e5 N/m", "1e6 N/m",  "1e7 N/m",  "1e8 N/m",
@@ -1269,7 +1298,10 @@ static void run_tables(int full)
     table_run(walls);
     table_print_all(walls);
 
-    ground = table_make("floor only, 10 ms, 1e7 N/m", full ? all : floors, full ? 6 : options.quick ? 2 : 4);
+    ground = table_make("floor only, 10 ms, 1e7 N/m", full ? all : floors,
+                        full            ? 6
+                        : options.quick ? 2
+                                        : 4);
     c.walls = 0;
     c.most = 0;
     table_add(ground, "icf lagged", &c);
@@ -1336,22 +1368,336 @@ static void run_tables(int full)
     free(ground);
 }
 
-static void run_studies(void){}
+// ------------------------------------------------------------------------------------------------
+// Studies: as in the papers, ICF Figs. 15 to 19 and SAP Figs. 11 to 15, into bench/figures
+
+enum { MODELS = 4, TRACE = 300, BIN = 5 };
+
+static const char* const study_models[MODELS] = {"SAP", "Lagged", "Lagged, regularised", "Similar"};
+
+/* As in ICF XI: forty things and walls; Lagged without and with (26), Similar without */
+static clutter_case study_case(int model)
+{
+    clutter_case c = default_case();
+    c.count = 40;
+    c.model = model == 0 ? ICF_MODEL_SAP : model == 3 ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+    c.softness = model == 1 || model == 3 ? 0 : 1e-3;
+    return c;
+}
+
+static void study_begun(const char* name)
+{
+    fprintf(stderr, "%s\n", name);
+}
+
+static void study_over_time(void)
+{
+    enum { POINTS = TRACE / BIN };
+    const char* subtitle =
+        "40 things, walls, steps of 2 ms, 1e7 N/m; means of 50 ms; ICF Figs. 15, 16";
+    plot p[3];
+    int m, i, k;
+    study_begun("over time");
+    p[0] = plot_begin("Iterations", "time (s)", "iterations per step");
+    p[1] = plot_begin("Condition number of the Hessian at the end of a step", "time (s)",
+                      "condition number");
+    p[2] = plot_begin("Slip below which contacts stick", "time (s)", "mean of the contacts (mm/s)");
+    plot_log(&p[1], 0, 1);
+    plot_log(&p[2], 0, 1);
+    p[0].subtitle = subtitle;
+    for (m = 0; m < MODELS; m++) {
+        clutter_case c = study_case(m);
+        clutter_result r;
+        clutter_trace t;
+        double time[TRACE], iterations[TRACE], condition[TRACE], tolerance[TRACE];
+        memset(&t, 0, sizeof t);
+        t.room = TRACE;
+        t.time = time;
+        t.iterations = iterations;
+        t.condition = condition;
+        t.tolerance = tolerance;
+        c.dt = 0.002;
+        c.steps = TRACE * 5;
+        c.condition = 1;
+        run_icf(&c, &r, &t);
+        for (i = 0; i < POINTS; i++) {
+            double sum[4] = {0, 0, 0, 0};
+            for (k = BIN * i; k < BIN * (i + 1); k++) {
+                sum[0] += time[k] / BIN;
+                sum[1] += iterations[k] / BIN;
+                sum[2] += condition[k] / BIN;
+                sum[3] += 1e3 * tolerance[k] / BIN;
+            }
+            time[i] = sum[0];
+            iterations[i] = sum[1];
+            condition[i] = sum[2];
+            tolerance[i] = sum[3];
+        }
+        plot_add(&p[0], study_models[m], PLOT_LINE, POINTS, time, iterations);
+        plot_add(&p[1], study_models[m], PLOT_LINE, POINTS, time, condition);
+        plot_add(&p[2], study_models[m], PLOT_LINE, POINTS, time, tolerance);
+        printf("study over time, %s: %.2f iterations, condition %.2g\n", study_models[m],
+               r.iterations, r.condition);
+    }
+    if (!plot_write(p, 3, "bench/figures/study_over_time")) fail("study", "over time");
+    for (i = 0; i < 3; i++) plot_end(&p[i]);
+}
+
+static void study_step(void)
+{
+    static const double steps[] = {0.5, 1, 2, 5, 10, 20};
+    enum { COUNT = 6 };
+    plot p[3];
+    int m, i;
+    study_begun("step");
+    p[0] = plot_begin("Iterations against the time step", "time step (ms)",
+                      "mean iterations per step");
+    p[1] = plot_begin("Condition number of the Hessian", "time step (ms)", "mean condition number");
+    p[2] = plot_begin("Time of a step", "time step (ms)", "\xC2\xB5s");
+    p[0].subtitle = "40 things, walls, 3 s, 1e7 N/m; ICF Fig. 17";
+    plot_log(&p[0], 1, 0);
+    plot_log(&p[1], 1, 1);
+    plot_log(&p[2], 1, 1);
+    for (m = 0; m < MODELS; m++) {
+        double iterations[COUNT], condition[COUNT], us[COUNT];
+        for (i = 0; i < COUNT; i++) {
+            clutter_case c = study_case(m);
+            clutter_result r;
+            c.dt = 1e-3 * steps[i];
+            c.steps = (int)floor(3 / c.dt + 0.5);
+            c.condition = 5;
+            run(&c, &r);
+            iterations[i] = r.iterations;
+            condition[i] = r.condition;
+            us[i] = r.mean;
+            printf("study step, %s, %g ms: %.2f iterations, condition %.2g, %.0f us, error at most "
+                   "%.0e\n",
+                   study_models[m], steps[i], r.iterations, r.condition, r.mean, r.error_most);
+        }
+        plot_add(&p[0], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, steps, iterations);
+        plot_add(&p[1], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, steps, condition);
+        plot_add(&p[2], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, steps, us);
+    }
+    if (!plot_write(p, 3, "bench/figures/study_step")) fail("study", "step");
+    for (i = 0; i < 3; i++) plot_end(&p[i]);
+}
+
+static void study_stiffness(void)
+{
+    enum { COUNT = 8 };
+    static const double ends[2] = {1e5, 1e12};
+    double k[COUNT], line[2];
+    plot p[4];
+    int m, i;
+    study_begun("stiffness");
+    p[0] = plot_begin("Penetration in the last 1.25 s", "stiffness (N/m)", "mean penetration (m)");
+    p[1] = plot_begin("Iterations", "stiffness (N/m)", "mean iterations per step");
+    p[2] =
+        plot_begin("Condition number of the Hessian", "stiffness (N/m)", "mean condition number");
+    p[3] = plot_begin("Time of a step", "stiffness (N/m)", "\xC2\xB5s");
+    p[0].subtitle = "40 things, walls, steps of 5 ms, 5 s; ICF Figs. 18, 19";
+    plot_log(&p[0], 1, 1);
+    plot_log(&p[1], 1, 0);
+    plot_log(&p[2], 1, 1);
+    plot_log(&p[3], 1, 1);
+    p[1].y_zero = 1;
+    for (i = 0; i < COUNT; i++) k[i] = pow(10, 5 + i);
+    for (m = 0; m < MODELS; m++) {
+        double depth[COUNT], iterations[COUNT], condition[COUNT], us[COUNT];
+        for (i = 0; i < COUNT; i++) {
+            clutter_case c = study_case(m);
+            clutter_result r;
+            c.dt = 0.005;
+            c.steps = 1000;
+            c.stiffness = k[i];
+            c.condition = 5;
+            run(&c, &r);
+            depth[i] = 1e-6 * r.depth;
+            iterations[i] = r.iterations;
+            condition[i] = r.condition;
+            us[i] = r.mean;
+            printf("study stiffness, %s, %.0e N/m: %.2f iterations, condition %.2g, %.0f us, "
+                   "penetration %.2e m, "
+                   "error at most %.0e, unsolved %d, ended by rounding %d\n",
+                   study_models[m], k[i], r.iterations, r.condition, r.mean, depth[i], r.error_most,
+                   r.unsolved, r.floors);
+        }
+        plot_add(&p[0], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, k, depth);
+        plot_add(&p[1], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, k, iterations);
+        plot_add(&p[2], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, k, condition);
+        plot_add(&p[3], study_models[m], PLOT_LINE | PLOT_MARK, COUNT, k, us);
+        if (m == 0) {
+            line[0] = depth[0];
+            line[1] = depth[0] * ends[0] / ends[1];
+        }
+    }
+    plot_add(&p[0], "weight over stiffness", PLOT_REFERENCE, 2, ends, line);
+    if (!plot_write(p, 4, "bench/figures/study_stiffness")) fail("study", "stiffness");
+    for (i = 0; i < 4; i++) plot_end(&p[i]);
+}
+
+/* SAP VI-C: how the work grows with the number of things */
+static void study_scaling(void)
+{
+    static const int counts[] = {8, 20, 40, 80, 160, 320};
+    static const char* const names[3] = {"SAP", "Lagged", "Similar"};
+    static const int models[3] = {ICF_MODEL_SAP, ICF_MODEL_LAGGED, ICF_MODEL_SIMILAR};
+    static const char* const series[6] = {"SAP, walls", "Lagged, walls", "Similar, walls",
+                                          "SAP, floor", "Lagged, floor", "Similar, floor"};
+    static const char* const peers[] = {"mujoco newton", "mujoco cg tight", "ode quick"};
+    static const char* const peer_series[2][3] = {
+        {"MuJoCo Newton, walls", "MuJoCo CG, walls", "ODE, walls"},
+        {"MuJoCo Newton, floor", "MuJoCo CG, floor", "ODE, floor"}
+    };
+    enum { COUNT = 6 };
+    double n[COUNT];
+    plot p[4], times[2];
+    int i, m, walls, q;
+    study_begun("scaling");
+    p[0] = plot_begin("Contacts at the end", "things", "contacts");
+    p[1] = plot_begin("Iterations", "things", "mean iterations per step");
+    p[2] = plot_begin("Error of momentum", "things", "mean");
+    p[3] = plot_begin("Memory of scene and world", "things", "kB");
+    p[0].subtitle = "steps of 10 ms, 5 s, 1e7 N/m; SAP Figs. 11, 13";
+    times[0] = plot_begin("Time of a step, walls", "things", "\xC2\xB5s");
+    times[1] = plot_begin("Time of a step, floor only", "things", "\xC2\xB5s");
+    times[0].subtitle =
+        "steps of 10 ms, 5 s, 1e7 N/m, error of momentum 1e-5; collision included; SAP Fig. 12";
+    for (i = 0; i < 4; i++) plot_log(&p[i], 1, i != 1);
+    for (i = 0; i < 2; i++) plot_log(&times[i], 1, 1);
+    for (i = 0; i < COUNT; i++) n[i] = counts[i];
+    for (walls = 1; walls >= 0; walls--) {
+        for (m = 0; m < 3; m++) {
+            double contacts[COUNT], iterations[COUNT], error[COUNT], memory[COUNT], us[COUNT];
+            for (i = 0; i < COUNT; i++) {
+                clutter_case c = default_case();
+                clutter_result r;
+                c.model = models[m];
+                c.count = counts[i];
+                c.walls = walls;
+                c.steps = 500;
+                run(&c, &r);
+                contacts[i] = r.contacts_last;
+                iterations[i] = r.iterations;
+                error[i] = r.error;
+                memory[i] = r.own;
+                us[i] = r.mean;
+                printf("study scaling, %s, %s, %d: %.0f contacts, %.2f iterations, %.0f us, error "
+                       "%.0e\n",
+                       names[m], walls ? "walls" : "floor", counts[i], r.contacts_last,
+                       r.iterations, r.mean, r.error);
+            }
+            plot_add(&p[0], series[3 * !walls + m], PLOT_LINE | PLOT_MARK, COUNT, n, contacts);
+            plot_add(&p[1], series[3 * !walls + m], PLOT_LINE | PLOT_MARK, COUNT, n, iterations);
+            plot_add(&p[2], series[3 * !walls + m], PLOT_LINE | PLOT_MARK, COUNT, n, error);
+            plot_add(&p[3], series[3 * !walls + m], PLOT_LINE | PLOT_MARK, COUNT, n, memory);
+            plot_add(&times[!walls], series[3 * !walls + m], PLOT_LINE | PLOT_MARK, COUNT, n, us);
+        }
+        for (q = 0; q < 3; q++) {
+            clutter_case c = default_case();
+            double us[COUNT];
+            int stopped = 0;
+            for (c.peer = clutter_peer_count() - 1; c.peer >= 0; c.peer--) {
+                if (!strcmp(clutter_peer_name(c.peer), peers[q])) break;
+            }
+            if (c.peer < 0) continue;
+            for (i = 0; i < COUNT; i++) {
+                clutter_result r;
+                us[i] = -1; /* breaks the line */
+                c.count = counts[i];
+                c.walls = walls;
+                c.steps = 500;
+                c.most = 20;
+                if (stopped) continue;
+                run(&c, &r);
+                stopped = r.done < r.steps;
+                if (!stopped) us[i] = r.mean;
+                printf("study scaling, %s, %s, %d: %.0f us%s\n", peers[q],
+                       walls ? "walls" : "floor", counts[i], r.mean, stopped ? ", stopped" : "");
+            }
+            plot_add(&times[!walls], peer_series[!walls][q], PLOT_LINE | PLOT_MARK, COUNT, n, us);
+        }
+    }
+    if (!plot_write(p, 4, "bench/figures/study_scaling")) fail("study", "scaling");
+    if (!plot_write(times, 2, "bench/figures/clutter_time")) fail("study", "scaling");
+    for (i = 0; i < 4; i++) plot_end(&p[i]);
+    for (i = 0; i < 2; i++) plot_end(&times[i]);
+}
+
+/* SAP VI-C2 */
+static void study_slip(void)
+{
+    enum { COUNT = 7 };
+    double softness[COUNT], bound[COUNT];
+    plot p[3];
+    int i, walls;
+    study_begun("slip");
+    p[0] =
+        plot_begin("Slip of contacts at rest, SAP", "slip parameter \xCF\x83", "mean slip (m/s)");
+    p[1] = plot_begin("Iterations", "slip parameter \xCF\x83", "mean iterations per step");
+    p[2] = plot_begin("Condition number of the Hessian", "slip parameter \xCF\x83",
+                      "mean condition number");
+    p[0].subtitle =
+        "40 things, steps of 10 ms, the last quarter of 30 s, near-rigid; SAP Figs. 14, 15";
+    plot_log(&p[0], 1, 1);
+    plot_log(&p[1], 1, 0);
+    plot_log(&p[2], 1, 1);
+    p[1].y_zero = 1;
+    for (i = 0; i < COUNT; i++) {
+        softness[i] = pow(10, i - 6);
+        bound[i] = softness[i] * CLUTTER_FRICTION * 0.01 * CLUTTER_GRAVITY;
+    }
+    for (walls = 1; walls >= 0; walls--) {
+        double slip[COUNT], iterations[COUNT], condition[COUNT];
+        const char* name = walls ? "walls" : "floor only";
+        for (i = 0; i < COUNT; i++) {
+            clutter_case c = study_case(0);
+            clutter_result r;
+            c.walls = walls;
+            c.softness = softness[i];
+            c.rigid = 1;
+            c.steps = 3000;
+            c.condition = 60;
+            run(&c, &r);
+            slip[i] = 1e-3 * r.slip;
+            iterations[i] = r.iterations;
+            condition[i] = r.condition;
+            printf("study slip, %s, %.0e: slip %.2e m/s of %.2e, %.2f iterations, condition %.2g\n",
+                   name, softness[i], slip[i], bound[i], r.iterations, r.condition);
+        }
+        plot_add(&p[0], name, PLOT_LINE | PLOT_MARK, COUNT, softness, slip);
+        plot_add(&p[1], name, PLOT_LINE | PLOT_MARK, COUNT, softness, iterations);
+        plot_add(&p[2], name, PLOT_LINE | PLOT_MARK, COUNT, softness, condition);
+    }
+    plot_add(&p[0], "\xCF\x83 \xC2\xB5 \xCE\xB4t g", PLOT_REFERENCE, COUNT, softness, bound);
+    if (!plot_write(p, 3, "bench/figures/study_slip")) fail("study", "slip");
+    for (i = 0; i < 3; i++) plot_end(&p[i]);
+}
+
+static void run_studies(void)
+{
+    if (bench_selected(&options, "over_time")) study_over_time();
+    if (bench_selected(&options, "step")) study_step();
+    if (bench_selected(&options, "stiffness")) study_stiffness();
+    if (bench_selected(&options, "scaling")) study_scaling();
+    if (bench_selected(&options, "slip")) study_slip();
+}
+
 // ------------------------------------------------------------------------------------------------
 // The command line
 
 static double option_value(bench_options* o, const char* name, double value, int* given)
 {
-    int i, kept = 0;
+    int i, left = 0;
     for (i = 0; i < o->other_count; i++) {
         if (!strncmp(o->other[i], name, strlen(name))) {
             value = atof(o->other[i] + strlen(name));
             *given = 1;
         } else {
-            o->other[kept++] = o->other[i];
+            o->other[left++] = o->other[i];
         }
     }
-    o->other_count = kept;
+    o->other_count = left;
     return value;
 }
 
@@ -1419,8 +1765,9 @@ int main(int argc, char** argv)
     studies = bench_option(&options, "--studies");
     full = bench_option(&options, "--full");
     one = read_case(&c);
-    bench_check(&options, "--full --studies --n= --dt= --walls= --k= --steps= --model= --rigid "
-                          "--rigid= --softness= --slip= --tolerance= --points= --condition=1 --peer=");
+    bench_check(&options,
+                "--full --studies --n= --dt= --walls= --k= --steps= --model= --rigid "
+                "--rigid= --softness= --slip= --tolerance= --points= --condition=1 --peer=");
     print_start(one ? &c.count : sizes, one ? 1 : 6);
     if (one) {
         run(&c, &r);

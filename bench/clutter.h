@@ -305,7 +305,8 @@ static inline int clutter_is_last_quarter(const clutter_run* r)
     return r->done > r->steps - r->steps / 4;
 }
 
-/* After each step; if it answers 1, the state of all things is wanted in r->body and clutter_look is called */
+/* After each step; if it answers 1, the state of all things is wanted in r->body and clutter_look is
+   called */
 static inline int clutter_took(clutter_run* r, const clutter_step* s)
 {
     r->seconds[r->done++] = s->seconds;

@@ -1,6 +1,6 @@
-/* MuJoCo, ODE and Bullet on the clutter scene behind a plain C interface, for bench/clutter.c. Each is there if
-   it was found when this was built (bench/clutter.mk): libode-dev and libbullet-dev of Debian, and MuJoCo
-   as world_peers.h says. */
+/* MuJoCo, ODE and Bullet on the clutter scene behind a plain C interface, for bench/clutter.c. Each is
+   there if it was found when this was built (bench/clutter.mk): libode-dev and libbullet-dev of Debian, and
+   MuJoCo as world_peers.h says. */
 
 #ifndef CLUTTER_PEERS_H
 #define CLUTTER_PEERS_H
