@@ -16,9 +16,9 @@
        build/clutter --n=160 --dt=0.01 --walls=1 --k=1e7 --steps=1000 --model=lagged
 
    --model= is lagged, similar or sap; --k= in N/m, of each point; --rigid bounds k where the step cannot
-   resolve it (or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8; --softness=
-   --slip= of friction; --condition=N the condition number of one in N looks, a look every 10 ms;
-   --peer=NAME runs a peer instead, "--peer=mujoco newton".
+   resolve it (or --rigid=BETA); --tolerance= of the solver; --points= of a pair, 1 to 8, and --margin=, a
+   fraction of their size, of detection; --softness= --slip= of friction; --condition=N the condition
+   number of one in N looks, a look every 10 ms; --peer=NAME runs a peer instead, "--peer=mujoco newton".
 
    Times are processor time of the thread around a step, collision and all the rest. Each run is a process
    of its own, so that its memory can be seen. Everything else is found outside the solver, from poses and
@@ -158,6 +158,7 @@ typedef struct clutter_case {
 
     /* of icf */
     int model, points;
+    double margin; /* of detection, of the size of things; 0: the default */
     double stiffness, dissipation, relaxation; /* N/m, s/m, s */
     double rigid;                              /* beta of the near-rigid bound; 0: k as given */
     double softness, slip_tolerance, tolerance;
@@ -170,6 +171,7 @@ typedef struct clutter_result {
     int floors;                   /* steps that ended where rounding does, above the tolerance */
     double mean, p95, most, last; /* us */
     double part[PARTS], collision;
+    double pushing; /* contacts with a force, last quarter */
     double contacts, contacts_last, iterations, iterations_last, factorizations;
     double error, error_most; /* of momentum; below 0: not known */
     double depth, depth_most, depth_ever;
@@ -439,6 +441,7 @@ typedef struct clutter_sim {
     int contacts, room;
     double slip, tolerance; /* means of the contacts that push, in the step */
     int floors;
+    int pushing;        /* contacts with a force */
     double part[PARTS]; /* s */
 } clutter_sim;
 
@@ -487,6 +490,7 @@ static void sim_open(clutter_sim* s, const clutter_case* c)
     def.world.model = c->model;
     def.world.tolerance = c->tolerance;
     if (c->points) def.points = c->points;
+    if (c->margin > 0) def.margin = c->margin;
     must(icf_scene_create(&s->scene, &def), "a scene");
     material.stiffness = 2 * c->stiffness; /* two of them in series */
     material.dissipation = c->dissipation;
@@ -580,9 +584,10 @@ static void sim_judge(clutter_sim* s, clutter_step* step)
 {
     const int count = s->c->count;
     double left = 0, momenta = 0, impulses = 0;
-    int i, j, k, side, pushing = 0;
+    int i, j, k, side;
     memset(s->momentum, 0, (size_t)count * sizeof *s->momentum);
     s->slip = s->tolerance = 0;
+    s->pushing = 0;
     for (i = 0; i < s->contacts; i++) {
         contact* t = s->contact + i;
         double impulse[3] = {0, 0, 0}, torque[3];
@@ -604,12 +609,12 @@ static void sim_judge(clutter_sim* s, clutter_step* step)
             s->slip += sqrt(t->v[0] * t->v[0] + t->v[1] * t->v[1]);
             s->tolerance +=
                 s->c->model == ICF_MODEL_SAP ? t->rt * CLUTTER_FRICTION * t->impulse[2] : t->eps;
-            pushing++;
+            s->pushing++;
         }
     }
-    if (pushing) {
-        s->slip /= pushing;
-        s->tolerance /= pushing;
+    if (s->pushing) {
+        s->slip /= s->pushing;
+        s->tolerance /= s->pushing;
     }
     for (i = 0; i < count; i++) {
         for (k = 0; k < 6; k++) {
@@ -793,6 +798,7 @@ static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* t
         if (clutter_is_last_quarter(&r)) {
             out->slip += 1e3 * s.slip;
             out->tolerance += 1e3 * s.tolerance;
+            out->pushing += s.pushing;
         }
         if (!clutter_took(&r, &step)) continue;
         memcpy(r.body, s.after, (size_t)c->count * sizeof *r.body);
@@ -814,6 +820,7 @@ static void run_icf(const clutter_case* c, clutter_result* out, clutter_trace* t
     if (r.steps_last) {
         out->slip /= r.steps_last;
         out->tolerance /= r.steps_last;
+        out->pushing /= r.steps_last;
     }
     if (conditions) out->condition /= conditions;
     for (i = 0; i < PARTS; i++) out->part[i] = 1e6 * s.part[i] / (r.done ? r.done : 1);
@@ -912,7 +919,9 @@ static void print_result(const clutter_case* c, const clutter_result* r)
             r->part[PART_SEARCH], r->part[PART_ITERATION], r->part[PART_REST]);
     else
         printf("    of it            collision %.1f\n", r->collision);
-    printf("  contacts           %.1f, last quarter %.1f\n", r->contacts, r->contacts_last);
+    printf("  contacts           %.1f, last quarter %.1f", r->contacts, r->contacts_last);
+    if (c->peer < 0) printf(", with a force %.1f", r->pushing);
+    printf("\n");
     printf(
         "  iterations         %.2f, last quarter %.2f, max %d; factorisations %.2f; unsolved %d, "
         "ended by rounding %d\n",
@@ -1743,6 +1752,7 @@ static int read_case(clutter_case* c)
     c->steps = (int)option_value(&options, "--steps=", c->steps, &given);
     c->points = (int)option_value(&options, "--points=", c->points, &given);
     c->condition = (int)option_value(&options, "--condition=", c->condition, &given);
+    c->margin = option_value(&options, "--margin=", c->margin, &given);
     c->dt = option_value(&options, "--dt=", c->dt, &given);
     c->stiffness = option_value(&options, "--k=", c->stiffness, &given);
     c->rigid = option_value(&options, "--rigid=", c->rigid, &given);
@@ -1779,9 +1789,10 @@ int main(int argc, char** argv)
     studies = bench_option(&options, "--studies");
     full = bench_option(&options, "--full");
     one = read_case(&c);
-    bench_check(&options,
-                "--full --studies --n= --dt= --walls= --k= --steps= --model= --rigid "
-                "--rigid= --softness= --slip= --tolerance= --points= --condition=1 --peer=");
+    bench_check(
+        &options,
+        "--full --studies --n= --dt= --walls= --k= --steps= --model= --rigid "
+        "--rigid= --softness= --slip= --tolerance= --points= --margin= --condition= --peer=");
     if (!options.list) print_start(one ? &c.count : sizes, one ? 1 : 6);
     if (one) {
         run(&c, &r);
