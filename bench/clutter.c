@@ -379,7 +379,7 @@ static int sturm_count(const double* d, const double* e2, int n, double x)
 
 static double condition_number(double* a, int n)
 {
-    double* d = (double*)allocate((size_t)(4 * n), sizeof *d);
+    double* d = (double*)allocate(4 * (size_t)n, sizeof *d);
     double *e2 = d + n, *u = d + 2 * n, *p = d + 3 * n, reach = 0, end[2];
     int i, j, k, which;
     for (k = 0; k + 2 < n; k++) {
@@ -844,6 +844,8 @@ static void run_peer(const clutter_case* c, clutter_result* out)
     p = clutter_peer_open(c->peer, c->count, c->walls, c->dt);
     if (!p) {
         fail(clutter_peer_name(c->peer), "cannot be made");
+        clutter_close(&r);
+        free(state);
         return;
     }
     clutter_peer_get(p, state);
@@ -980,8 +982,7 @@ static void table_add_peers(table* t, const char* const* names, const clutter_ca
     clutter_case peer = *c;
     for (; *names; names++) {
         for (peer.peer = 0; peer.peer < clutter_peer_count(); peer.peer++) {
-            if (strcmp(clutter_peer_name(peer.peer), *names)) continue;
-            table_add(t, *names, &peer);
+            if (strcmp(clutter_peer_name(peer.peer), *names) == 0) table_add(t, *names, &peer);
         }
     }
 }
@@ -1045,7 +1046,8 @@ static void cell_error(const clutter_result* r, char* out, size_t size)
 
 static void cell_iterations(const clutter_result* r, char* out, size_t size)
 {
-    snprintf(out, size, "%.2f / %.2f / %d", r->iterations, r->iterations_last, r->iterations_most);
+    snprintf(out, size, "%.2f / %.2f / %d / %.2f", r->iterations, r->iterations_last,
+             r->iterations_most, r->factorizations);
 }
 
 static void cell_slip(const clutter_result* r, char* out, size_t size)
@@ -1069,11 +1071,6 @@ static void cell_memory(const clutter_result* r, char* out, size_t size)
         snprintf(out, size, "%.0f", r->resident);
 }
 
-static void cell_condition(const clutter_result* r, char* out, size_t size)
-{
-    snprintf(out, size, "%.1e", r->condition);
-}
-
 static void table_print(const table* t, const char* what, cell_print* print, int icf_only)
 {
     int i, j;
@@ -1083,10 +1080,10 @@ static void table_print(const table* t, const char* what, cell_print* print, int
         printf("%-24s", t->name[i]);
         for (j = 0; j < t->columns; j++) {
             const clutter_result* r = &t->cell[i][j];
-            char text[64] = "";
-            if (r->steps) print(r, text, sizeof text - 2);
-            if (r->steps && r->done < r->steps) strcat(text, "*");
-            printf(" %23s", text);
+            char text[64] = "", marked[72];
+            if (r->steps) print(r, text, sizeof text);
+            snprintf(marked, sizeof marked, "%s%s", text, r->done < r->steps ? "*" : "");
+            printf(" %23s", marked);
         }
         printf("\n");
     }
@@ -1123,7 +1120,8 @@ static void table_print_all(const table* t)
                 0);
     table_print(t, "penetration in the last quarter, um, mean / max", cell_depth, 0);
     table_print(t, "error of momentum, mean / max / contacts", cell_error, 0);
-    table_print(t, "iterations, mean / mean of the last quarter / max", cell_iterations, 0);
+    table_print(t, "iterations, mean / mean of the last quarter / max / factorisations, mean",
+                cell_iterations, 0);
     table_print(t, "escaped / gain of energy over the start / largest rise in 10 ms, J",
                 cell_energy, 0);
     table_print(t, "last quarter, mm/s: speed of things / slip of contacts (icf)", cell_slip, 0);
@@ -1286,11 +1284,14 @@ static const char* const peers_full[] = {
 
 static table* walls_table(int full, double dt)
 {
-    static const int counts[] = {8, 40, 80, 160, 320};
+    static const int counts[] = {8, 40, 80, 160, 320, 1000};
     clutter_case c = default_case(), rigid;
     table* t = table_make(dt < 0.01 ? "walls, 2 ms, 1e7 N/m" : "walls, 10 ms, 1e7 N/m", counts,
-                          options.quick ? 4 : 5);
+                          options.quick          ? 4
+                          : full && !(dt < 0.01) ? 6
+                                                 : 5);
     c.dt = dt;
+    c.most = 300; /* of 1000 things */
     if (dt < 0.01) c.steps = (int)floor(3 / dt + 0.5);
     rigid = c;
     rigid.rigid = 1;
