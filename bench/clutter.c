@@ -1033,7 +1033,7 @@ static void cell_time(const clutter_result* r, char* out, size_t size)
 
 static void cell_depth(const clutter_result* r, char* out, size_t size)
 {
-    snprintf(out, size, "%.2f / %.1f", r->depth, r->depth_most);
+    if (r->done == r->steps) snprintf(out, size, "%.2f / %.1f", r->depth, r->depth_most);
 }
 
 static void cell_error(const clutter_result* r, char* out, size_t size)
@@ -1052,6 +1052,7 @@ static void cell_iterations(const clutter_result* r, char* out, size_t size)
 
 static void cell_slip(const clutter_result* r, char* out, size_t size)
 {
+    if (r->done < r->steps) return;
     if (r->own > 0)
         snprintf(out, size, "%.3g / %.3g", r->speed, r->slip);
     else
