@@ -6812,6 +6812,12 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
     }
 }
 
+/* What begins here, for a benchmark that defines it (bench/clutter.c): A ssembly, F actor and solves with
+   it, L ine search, all else of the I terations, P attern, R est */
+#ifndef ICFI_PROFILE
+#define ICFI_PROFILE(part)
+#endif
+
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
@@ -6888,8 +6894,10 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     int32_t tries, n = island->unknowns;
     if (island->dense || island->sparse.mode != ICF_SPARSE_ITERATIVE) island->factorizations++;
     for (tries = 0; tries < 6; tries++, part *= 8) {
+        ICFI_PROFILE('A')
         icfi_assemble(s, island, island->links);
         if (tries) icfi_stiffen(s, island, part);
+        ICFI_PROFILE('F')
         if (island->dense) {
             if (icf_dense_factor(n, island->dense, n, NULL) == ICF_RESULT_OK) return 1;
         } else if (icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK) {
@@ -6918,7 +6926,9 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
     }
+    ICFI_PROFILE('F')
     (void)icfi_back(island);
+    ICFI_PROFILE('I')
     if (!icfi_all_finite((size_t)n, x)) return 0;
     for (k = 0, at = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -7406,7 +7416,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
             return ICF_STOP_NONE;
         }
     }
+    ICFI_PROFILE('L')
     alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-3));
+    ICFI_PROFILE('I')
     if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
@@ -8217,6 +8229,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     icf_real alpha, mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
+    ICFI_PROFILE('I')
     icfi_interior_direction(s, island);
     alpha = icfi_min(1, icfi_interior_reach(s));
     mean = icfi_interior_mean(s, 0);
@@ -8232,7 +8245,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         icfi_interior_direction(s, island);
         reach = icfi_interior_reach(s);
     }
-    for (tries = 0; tries < 3 && reach < 1; tries++) {
+    /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
+    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < ICF_R(0.9); tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
         for (i = 0; i < s->units; i++) {
@@ -8607,6 +8621,7 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
             }
         }
     }
+    ICFI_PROFILE('P')
     recalled = number == s->keeper &&
                icfi_recall_pattern(s, island, at.pattern, size, (int32_t)edges, pair);
     if (!recalled) {
@@ -8619,6 +8634,7 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
                                     island->cliques, size, (int32_t)edges, pair);
         if (result != ICF_RESULT_OK) return result;
     }
+    ICFI_PROFILE('R')
 
     factor = icf_sparse_bytes(&island->sparse, ICF_SPARSE_FULL);
     (void)icfi_arena_take(&wish, at.factor, 1);
@@ -8729,7 +8745,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
                                                                          : ICF_RESULT_INFEASIBLE;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
+        ICFI_PROFILE('I')
         result = icfi_minimise(s, &island, own);
+        ICFI_PROFILE('R')
         if (result != ICF_RESULT_OK) {
             return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
         }
