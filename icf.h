@@ -8246,7 +8246,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         reach = icfi_interior_reach(s);
     }
     /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
-    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < ICF_R(0.9); tries++) {
+    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1); tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
         for (i = 0; i < s->units; i++) {
