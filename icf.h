@@ -7519,6 +7519,12 @@ static void icfi_unit_scale(icfi_unit* t)
 {
     icf_real x[4], y[4], rs, rl, a, w0, wr, f = 0, i;
     int k;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        t->t00 = t->lam[0] / t->s[0];
+        t->k0 = t->t00 / (t->bend + t->t00);
+        t->th00 = t->bend * t->k0;
+        return;
+    }
     icfi_by_first(t->s, x);
     icfi_by_first(t->lam, y);
     rs = ICF_SQRT(icfi_det(x));
@@ -7578,6 +7584,10 @@ static void icfi_unit_target(icfi_unit* t)
     const icf_real* p = t->p;
     icf_real x[4], y[4], f, *d = t->d0;
     int k;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        d[0] = p[0] - t->k0 * (p[0] - t->ru) - t->th00 * t->rp[0];
+        return;
+    }
     if (t->kind == ICFI_UNIT_MOTOR) {
         icf_real a = t->scale[1] * t->scale[1];
         d[0] = d[2] = d[3] = 0;
@@ -7605,6 +7615,12 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     icf_real y[4], x[4];
     int k;
     y[0] = t->b0 * in[2];
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        t->d.lam[0] = d[0] - t->th00 * y[0];
+        t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+        t->d.s[0] = y[0] + t->rp[0] + t->d.u;
+        return;
+    }
     y[1] = t->b1 * in[0];
     y[2] = t->b2 * in[1];
     y[3] = 0;
@@ -7690,6 +7706,10 @@ static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], f;
     int k;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        t->p[0] = mu * t->omega / t->s[0] - t->lam[0];
+        return;
+    }
     icfi_by_first(t->s, a);
     f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
     for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
@@ -7701,11 +7721,15 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
     icf_real a[4], b[4], c[4], slope, bend;
     int k;
     icfi_unit_aim(t, mu);
-    icfi_unit_w(t, t->d.s, a, 1);
-    icfi_unit_w(t, t->d.lam, b, 0);
-    icfi_cone_multiply(a, b, c);
-    for (k = 0; k < 4; k++) c[k] = -c[k];
-    icfi_unit_add_corrector(t, c, t->p);
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        t->p[0] -= t->d.s[0] * t->d.lam[0] / t->s[0];
+    } else {
+        icfi_unit_w(t, t->d.s, a, 1);
+        icfi_unit_w(t, t->d.lam, b, 0);
+        icfi_cone_multiply(a, b, c);
+        for (k = 0; k < 4; k++) c[k] = -c[k];
+        icfi_unit_add_corrector(t, c, t->p);
+    }
     if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
         t->ru = slope - t->lam[0] - t->bend * t->d.u;
     }
@@ -7719,11 +7743,22 @@ static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
     if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
+/* How far an eigenvalue of s o lambda is outside [0.1, 10] target, at most 10 target from above */
+static icf_real icfi_outside(icf_real x, icf_real target)
+{
+    return icfi_max(icfi_min(icfi_max(x, target / 10), 10 * target) - x, -10 * target);
+}
+
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
 static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
 {
     icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, low, high;
     int k;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        r = (t->s[0] + alpha * t->d.s[0]) * (t->lam[0] + alpha * t->d.lam[0]);
+        t->p[0] += icfi_outside(r, target) / t->s[0];
+        return;
+    }
     for (k = 0; k < 4; k++) {
         a[k] = t->s[k] + alpha * t->d.s[k];
         b[k] = t->lam[k] + alpha * t->d.lam[k];
@@ -7736,10 +7771,8 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
         icfi_by_first(a, x);
         r = ICF_FABS(a[0]) * icfi_norm3(x + 1);
     }
-    high = a[0] + r;
-    low = a[0] - r;
-    high = icfi_max(icfi_min(icfi_max(high, target / 10), 10 * target) - high, -10 * target);
-    low = icfi_max(icfi_min(icfi_max(low, target / 10), 10 * target) - low, -10 * target);
+    high = icfi_outside(a[0] + r, target);
+    low = icfi_outside(a[0] - r, target);
     c[0] = (high + low) / 2;
     for (k = 1; k < 4; k++) c[k] = r > 0 ? (high - low) / 2 * a[k] / r : 0;
     icfi_unit_add_corrector(t, c, t->p);
@@ -8180,8 +8213,13 @@ static icf_real icfi_interior_reach(const icfi_solve* s)
     int32_t i;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        alpha = icfi_cone_step(t->s, t->d.s, alpha);
-        alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
+        if (t->kind == ICFI_UNIT_NORMAL) {
+            if (t->s[0] + alpha * t->d.s[0] < 0) alpha = -t->s[0] / t->d.s[0];
+            if (t->lam[0] + alpha * t->d.lam[0] < 0) alpha = -t->lam[0] / t->d.lam[0];
+        } else {
+            alpha = icfi_cone_step(t->s, t->d.s, alpha);
+            alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
+        }
         if (t->barrier > 0 && t->d.u > 0) {
             alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
         }
@@ -8197,7 +8235,7 @@ static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
         icf_real x = 0;
-        for (k = 0; k < 4; k++) {
+        for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 4); k++) {
             x += (t->s[k] + alpha * t->d.s[k]) * (t->lam[k] + alpha * t->d.lam[k]);
         }
         sum += x / t->omega;
@@ -8246,7 +8284,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         reach = icfi_interior_reach(s);
     }
     /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
-    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1); tries++) {
+    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1);
+         tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
         for (i = 0; i < s->units; i++) {
