@@ -6034,17 +6034,23 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
 
 /* ---- small products ---- */
 
-/* y (+)= M x, M rows x n, row-major. Bodies have 6 columns, and contacts 3 rows of 3. */
+/* y (+)= M x, M rows x n, row-major. Bodies have 6 columns, and contacts 3 rows of 3 or 6. */
 static void icfi_apply(int32_t rows, int32_t n, const icf_real* m, const icf_real* x, icf_real* y,
                        int add)
 {
     int32_t i, j;
+    if (n == 6) {
+        icf_real x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5];
+        for (i = 0; i < rows; i++, m += 6) {
+            icf_real sum =
+                (m[0] * x0 + m[1] * x1 + m[2] * x2) + (m[3] * x3 + m[4] * x4 + m[5] * x5);
+            y[i] = add ? y[i] + sum : sum;
+        }
+        return;
+    }
     for (i = 0; i < rows; i++, m += n) {
         icf_real sum = add ? y[i] : 0;
-        if (n == 6) {
-            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + m[3] * x[3] + m[4] * x[4] +
-                  m[5] * x[5];
-        } else if (n == 3) {
+        if (n == 3) {
             sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2];
         } else {
             for (j = 0; j < n; j++) sum += m[j] * x[j];
@@ -6062,6 +6068,13 @@ static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, co
         icf_real a = x[0], b = x[1], c = x[2];
         const icf_real *second = m + n, *third = second + n;
         for (j = 0; j < n; j++) y[j] = y[j] + m[j] * a + second[j] * b + third[j] * c;
+        return;
+    }
+    if (rows == 6 && n == 6) {
+        for (j = 0; j < 6; j++) {
+            y[j] = y[j] + (m[j] * x[0] + m[6 + j] * x[1] + m[12 + j] * x[2]) +
+                   (m[18 + j] * x[3] + m[24 + j] * x[4] + m[30 + j] * x[5]);
+        }
         return;
     }
     for (i = 0; i < rows; i++, m += n) {
@@ -6657,55 +6670,79 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
 }
 
 /* The impulses of a link, from those of its contacts and rows */
-static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real* impulse)
+static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real impulse[6])
 {
     int32_t rows = s->p->link_rows[link], k, i;
-    for (i = 0; i < rows; i++) impulse[i] = 0;
+    icf_real sum[6] = {0, 0, 0, 0, 0, 0};
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        icfi_apply_transposed(3, rows, c->s, c->price.impulse, impulse);
+        const icf_real *m = c->s, g1 = c->price.impulse[0], g2 = c->price.impulse[1],
+                       gn = c->price.impulse[2];
+        if (rows == 3) {
+            for (i = 0; i < 3; i++) sum[i] += m[i] * g1 + m[3 + i] * g2 + m[6 + i] * gn;
+            continue;
+        }
+        for (i = 0; i < 6; i++) sum[i] += m[i] * g1 + m[6 + i] * g2 + m[12 + i] * gn;
         for (i = 0; c->spins && i < 3; i++) {
-            impulse[3] += c->s[6 * i] * c->spin_impulse[i];
-            impulse[4] += c->s[6 * i + 1] * c->spin_impulse[i];
-            impulse[5] += c->s[6 * i + 2] * c->spin_impulse[i];
+            sum[3] += m[6 * i] * c->spin_impulse[i];
+            sum[4] += m[6 * i + 1] * c->spin_impulse[i];
+            sum[5] += m[6 * i + 2] * c->spin_impulse[i];
         }
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         const icfi_row_state* r = s->row + s->row_list[k];
-        impulse[r->row] += r->price[1];
+        sum[r->row] += r->price[1];
     }
+    for (i = 0; i < 6; i++) impulse[i] = sum[i];
 }
 
-/* J' gamma and the gradient A (v - v*) - J' gamma, from the impulses of contacts and rows */
-static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
+static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 {
-    const icf_problem* p = s->p;
-    int32_t k, b, i;
+    int32_t k, i;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) s->impulse[i] = 0;
     }
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        icf_real gamma[6];
-        icfi_sum_impulses(s, link, gamma);
-        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t c = p->block_clique[b];
-            if (p->clique_sizes[c] > 8) {
-                icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
-                                 1, gamma, s->impulse + s->first[c], p->clique_sizes[c]);
-                continue;
-            }
-            icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c],
-                                  p->blocks + s->block_at[b], gamma, s->impulse + s->first[c]);
+}
+
+/* J' gamma of a link is added to the impulses of its cliques. */
+static void icfi_gather_link(icfi_solve* s, int32_t link)
+{
+    const icf_problem* p = s->p;
+    icf_real gamma[6];
+    int32_t b;
+    icfi_sum_impulses(s, link, gamma);
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t c = p->block_clique[b];
+        if (p->clique_sizes[c] > 8) {
+            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
+                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
+            continue;
         }
+        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
+                              gamma, s->impulse + s->first[c]);
     }
+}
+
+/* The gradient A (v - v*) - J' gamma */
+static void icfi_find_gradient(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, i;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) {
             s->gradient[i] = s->momentum[i] - s->impulse[i];
         }
     }
+}
+
+/* J' gamma and the gradient, from the impulses of contacts and rows */
+static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k;
+    icfi_clear_impulses(s, island);
+    for (k = 0; k < island->links; k++) icfi_gather_link(s, island->link[k]);
+    icfi_find_gradient(s, island);
 }
 
 /* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
@@ -6723,13 +6760,15 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
         }
     }
     icfi_mass_times(s, island, s->r, s->momentum);
+    icfi_clear_impulses(s, island);
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         icf_real* u = s->u + s->bias_at[link];
         icfi_link_velocity(s, link, s->v, u);
         island->cost += icfi_price_link(s, link, u, island);
+        icfi_gather_link(s, link);
     }
-    icfi_gather_impulses(s, island);
+    icfi_find_gradient(s, island);
     island->at_rounding = 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
