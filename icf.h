@@ -5311,21 +5311,12 @@ static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
 
-ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
-                                         const icf_real v0[3], icf_contact_term* term)
+/* The term of a contact that was checked */
+static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w,
+                                    const icf_real v0[3], icf_contact_term* term)
 {
-    const icf_contact* c = contact;
     icf_contact_term t;
     icf_real beta, most, mu;
-    const char* reason;
-    icf_result result;
-    if (!c || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_check(c, &reason);
-    if (result != ICF_RESULT_OK) return result;
-    if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
-        return ICF_RESULT_NOT_FINITE;
-    if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
-
     ICFI_MEMSET(&t, 0, sizeof t);
     t.model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
@@ -5353,6 +5344,20 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     }
     *term = t;
     return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
+                                         const icf_real v0[3], icf_contact_term* term)
+{
+    const char* reason;
+    icf_result result;
+    if (!contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_contact_check(contact, &reason);
+    if (result != ICF_RESULT_OK) return result;
+    if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
+        return ICF_RESULT_NOT_FINITE;
+    if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
+    return icfi_contact_term(contact, dt, w, v0, term);
 }
 
 /* |x|_s = sqrt(|x|^2 + eps^2) - eps of x = (mu1 v1, mu2 v2), without cancellation: value, gradient
@@ -6507,7 +6512,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     icfi_apply(3, rows, state->s, u0, v0, 1);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) state->w = icfi_contact_w(state->s, rows, w, 0);
-    result = icf_contact_term_make(c, s->p->dt, state->w, v0, &state->term);
+    if (!icfi_finite(state->w) || !icfi_all_finite(3, v0)) return ICF_RESULT_NOT_FINITE;
+    result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
     if (state->term.bounded) s->stats->bounded++;
 #ifdef ICF_VALIDATE
@@ -7208,25 +7214,42 @@ static icf_real icfi_scale_of_cost(const icfi_solve* s, const icfi_island* islan
     return sum;
 }
 
+/* to = from on an island */
+static void icfi_copy_motion(const icfi_solve* s, const icfi_island* island, const icf_real* from,
+                             icf_real* to)
+{
+    int32_t k;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], f = s->first[c], n = s->first[c + 1] - f;
+        if (n) ICFI_MEMCPY(to + f, from + f, (size_t)n * sizeof(icf_real));
+    }
+}
+
+/* Goes to v*. Answers the scale of the cost. */
+static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
+{
+    icfi_copy_motion(s, island, s->p->v_free, s->v);
+    icfi_evaluate(s, island);
+    return icfi_scale_of_cost(s, island);
+}
+
 /* Whether the island's v is v* because no potential does anything there */
 static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 {
-    int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            s->start[i] = s->v[i];
-            s->v[i] = s->p->v_free[i];
-        }
-    }
-    icfi_evaluate(s, island);
-    *own = icfi_scale_of_cost(s, island);
+    icfi_copy_motion(s, island, s->v, s->start);
+    *own = icfi_go_free(s, island);
     if (island->feasible && island->gradient == 0) return 1;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->start[i];
-    }
+    icfi_copy_motion(s, island, s->start, s->v);
     return 0;
+}
+
+/* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked for */
+static int icfi_is_settled(icfi_solve* s, icfi_island* island)
+{
+    if (!s->guesses) return 0;
+    icfi_evaluate(s, island);
+    return island->feasible && island->error < ICF_R(0.01) &&
+           island->gradient < ICF_R(0.1) * island->impulse;
 }
 
 /* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
@@ -7290,17 +7313,6 @@ static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_rea
         if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
     }
     return 1;
-}
-
-/* to = from on an island */
-static void icfi_copy_motion(const icfi_solve* s, const icfi_island* island, const icf_real* from,
-                             icf_real* to)
-{
-    int32_t k;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], f = s->first[c], n = s->first[c + 1] - f;
-        if (n) ICFI_MEMCPY(to + f, from + f, (size_t)n * sizeof(icf_real));
-    }
 }
 
 /* v += alpha dv, and all that is to know there. Where rounding has led over a barrier after all, the
@@ -8454,6 +8466,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     }
     icfi_return_to(s, island, s->start);
     start = (higher > 0 ? higher : 1) * own / (icf_real)count;
+    if (!(start > 0)) return ICF_STOP_NONE;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
@@ -8530,17 +8543,17 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
-static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
+static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
 {
     icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
-    int newton = !(own > 0);
+    int newton = !settled && !(own > 0);
     int warm;
     int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
     static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
-    if (s->guesses) icfi_start_from_guess(s, island);
+    if (s->guesses && !settled) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
-    warm = island->gradient * island->gradient < 200 * own;
+    warm = settled || island->gradient * island->gradient < 200 * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
     patience = warm ? 6 : s->guesses ? 0 : 1;
     /* a body by itself has few corners to turn, and an interior point iteration would cost it more than
@@ -8569,6 +8582,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             (newton ? tries > 0 && tries < 4 && island->iterations >= again
                     : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
             newton = 1;
+            if (settled && !tries) own = icfi_go_free(s, island);
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;
             again = island->iterations + 30;
@@ -8800,6 +8814,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     icf_iteration done;
     icf_real certificate = 0, own = 0, energy;
     int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
+    int settled;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
@@ -8816,7 +8831,8 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         if (result != ICF_RESULT_OK) return result;
         island.before = done;
         island.convex = 1;
-        if (!icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
+        settled = icfi_is_settled(s, &island);
+        if (!settled && !icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
@@ -8824,7 +8840,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
         ICFI_PROFILE('I')
-        result = icfi_minimise(s, &island, own);
+        result = icfi_minimise(s, &island, own, settled);
         ICFI_PROFILE('R')
         if (result != ICF_RESULT_OK) {
             return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
