@@ -7243,7 +7243,8 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
     return 0;
 }
 
-/* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked for */
+/* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked
+   for. */
 static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 {
     if (!s->guesses) return 0;
@@ -7988,8 +7989,9 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
     }
 }
 
-/* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - rho lambda_r = z, |z|^2 = `square`: of
-   s0 (1 - square / (s0 + rho c)^2) = m / c the root where lambda is in the cone, by Newton's method from above */
+/* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - w lambda_r = z, where square is |z|^2,
+   pull w c and least m / c: of s0 (1 - square / (s0 + pull)^2) = least the root that has lambda in its cone,
+   by Newton's method from above */
 static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real least)
 {
     icf_real x = ICF_SQRT(square) + least;
