@@ -3079,6 +3079,34 @@ static void test_workspace_calls(void)
     TEST_CHECK(icf_contact_delassus(&s->p, 0, 0, &w, numbers) == ICF_RESULT_TOO_SMALL);
 }
 
+/* The pattern of the largest island is kept at the end of the workspace. What is solved with it is what is solved
+   without, to the bit, also when somebody else wrote to that memory or another problem came between. */
+static void test_kept_pattern(void)
+{
+    static double memory[1 << 15];
+    scene* s = &first_scene;
+    icf_workspace w;
+    int round;
+    icf_workspace_init(&w, memory, sizeof memory);
+    random_seed(SEED);
+    for (round = 0; round < 60; round++) {
+        icf_real v[MOST_UNKNOWNS] = {0}, again[MOST_UNKNOWNS] = {0};
+        size_t bytes = sizeof v;
+        ring_scene(s, round % 3 == 2 ? 7 : 9);
+        memcpy(again, s->v_last, (size_t)s->unknowns * sizeof *v);
+        memcpy(v, s->v_last, (size_t)s->unknowns * sizeof *v);
+        TEST_CHECK(solve(s, NULL, v, NULL) == ICF_RESULT_OK);
+        if (round % 4 == 3) { /* one byte of what is kept */
+            unsigned char* end = (unsigned char*)memory + sizeof memory;
+            size_t back = 1 + (size_t)random_below((int)w.kept);
+            end[-(ptrdiff_t)back] ^= 0x10;
+        }
+        TEST_CHECK(icf_solve(&s->p, NULL, &w, again, NULL) == ICF_RESULT_OK);
+        TEST_CHECK_(w.kept > 0, "round %d", round);
+        TEST_CHECK_(same_bits(v, again, bytes), "round %d; seed %u", round, (unsigned)SEED);
+    }
+}
+
 #ifndef ICF_NO_MALLOC
 /* _reserve allocates when it must and not otherwise; a solve in it never does. */
 static void test_reserve(void)
@@ -4529,6 +4557,7 @@ TEST_LIST = {
     {"coupled_untouched",        test_coupled_untouched       },
     {"workspace_sizes",          test_workspace_sizes         },
     {"workspace_calls",          test_workspace_calls         },
+    {"kept pattern",             test_kept_pattern            },
 #ifndef ICF_NO_MALLOC
     {"reserve",                  test_reserve                 },
 #endif
