@@ -677,8 +677,6 @@ static double sim_condition(const clutter_sim* s)
 static void sim_step(clutter_sim* s, clutter_step* step)
 {
     const clutter_case* c = s->c;
-    const int edit = c->model == ICF_MODEL_SAP || c->rigid > 0 || c->softness != 1e-3 ||
-                     c->slip_tolerance != 1e-4;
     icf_result result;
     icf_stats stats;
     icf_touch* touch;
@@ -689,7 +687,9 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     must(icf_scene_detect(&s->scene, c->dt), "detect");
     step->collision = bench_now() - start;
     touch = icf_world_touches(&s->scene.world, &count);
-    for (i = 0; edit && i < count; i++) {
+    for (i = 0; i < count; i++) {
+        /* each point as stiff as the papers have it: the scene lets more than four share what four have */
+        touch[i].contact.stiffness = (icf_real)c->stiffness;
         touch[i].contact.near_rigid = c->rigid;
         touch[i].contact.softness = c->softness;
         touch[i].contact.slip_tolerance = c->slip_tolerance;
