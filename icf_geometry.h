@@ -1161,6 +1161,18 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
 // Two boxes, and two shapes of any kind
 // >>boxes
 
+/* The axis after axis i, and without a branch: which axes take part is as good as random to a processor */
+static inline int icfi_gnext(int i)
+{
+    return 1 << i & 3;
+}
+
+/* -1 below 0, else 1 */
+static inline icf_real icfi_gsign(icf_real x)
+{
+    return (icf_real)(1 - 2 * (x < 0));
+}
+
 /* Everything is in the frame of A. With c[i][j] = (axis i of A) . (axis j of B), t the centre of B,
    a and b the half sizes, the gap along a unit vector n is
 
@@ -1231,18 +1243,16 @@ static inline icf_real icfi_gon_b(const icfi_gboxes* x, const icf_real n[3], int
    a face, however nearly parallel they are; 0 if they are parallel. */
 static ICFI_GNOINLINE int icfi_gboxes_edge(const icfi_gboxes* x, int i, int j, icfi_gaxis* out)
 {
-    int i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1, k;
+    int i1 = icfi_gnext(i), i2 = icfi_gnext(i1), k;
     icf_real p = -x->c[i2][j], q = x->c[i1][j], square = p * p + q * q, s;
     if (square < 256 * ICFI_GEPS * ICFI_GEPS) return 0;
     s = 1 / ICF_SQRT(square);
     p *= s;
     q *= s;
     s = p * x->t[i1] + q * x->t[i2];
-    if (s < 0) {
-        p = -p;
-        q = -q;
-        s = -s;
-    }
+    p *= icfi_gsign(s);
+    q *= icfi_gsign(s);
+    s = ICF_FABS(s);
     out->axis = 7 + 3 * i + j;
     out->n[i] = 0;
     out->n[i1] = p;
@@ -1297,15 +1307,15 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
         if (s > limit) return 0;
         face[3 + j] = s;
     }
-    best = face[0];
-    which = 0;
-    if (face[1] > best + slack) best = face[which = 1];
-    if (face[2] > best + slack) best = face[which = 2];
-    if (face[3] > best + slack) best = face[which = 3];
-    if (face[4] > best + slack) best = face[which = 4];
-    if (face[5] > best + slack) best = face[which = 5];
+    best = icfi_gmost(icfi_gmost(icfi_gmost(face[0], face[1]), icfi_gmost(face[2], face[3])),
+                      icfi_gmost(face[4], face[5]));
+    s = best - slack;
+    for (i = 0, which = 0, j = 1; i < 5; i++) {
+        j &= face[i] < s;
+        which += j;
+    }
     out->axis = which + 1;
-    out->s = best;
+    out->s = face[which];
 
     // edges have to be better by more than rounding
     floor_square = icfi_gsigned_square(best + slack);
@@ -1341,10 +1351,10 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
     if (out->axis <= 3) {
         i = out->axis - 1;
         out->n[0] = out->n[1] = out->n[2] = 0;
-        out->n[i] = x->t[i] < 0 ? (icf_real)-1 : (icf_real)1;
+        out->n[i] = icfi_gsign(x->t[i]);
     } else if (out->axis <= 6) {
         j = out->axis - 4;
-        s = t[j] < 0 ? (icf_real)-1 : (icf_real)1;
+        s = icfi_gsign(t[j]);
         for (i = 0; i < 3; i++) out->n[i] = s * x->c[i][j];
     }
     return 1;
@@ -1528,15 +1538,272 @@ static ICFI_GNOINLINE void icfi_gboxes_distance(const icfi_gboxes* x, icfi_gaxis
    |u| <= u_most, |v| <= v_most; the other's face is brought into that plane along n, where it is a
    parallelogram, and cut to the rectangle. Heights along n are linear over it. */
 typedef struct icfi_gpatch {
-    int count, swapped;  // corners of the polygon; 1: the reference is B
-    int face, face2;     // which faces: axes of the reference and of the other
-    int above, above2;   // 1: on the positive side
-    icf_real u[9], v[9]; // corners, in the reference's face
-    icf_real s[9], t[9]; // the same in the other's, each from -1 to 1
-    icf_real height[9];  // gap along n
-    icf_real area;       // seen along n
-    icf_real tolerance;  // what is nearer than this to a corner or edge counts as on it
+    int count, swapped;      // corners of the polygon; 1: the reference is B
+    int face, face2;         // which faces: axes of the reference and of the other
+    int above, above2;       // 1: on the positive side
+    const icf_real *a, *b;   // half sizes of the reference and of the other
+    icf_real n[3];           // the normal, in the frame of the reference, away from it
+    icf_real map[3][3];      // the other's face: middle and two half edges, as (u, v, height)
+    icf_real det;            // 1 / the cross product of the half edges
+    icf_real u[10], v[10];   // corners, in the reference's face
+    icf_real height[10];     // gap along n
+    icf_real u_mean, v_mean; // of the corners
+    icf_real tolerance;      // what is nearer than this to a corner or edge counts as on it
 } icfi_gpatch;
+
+/* The largest of three; *at becomes which. Like all of the patch without a branch: which faces, edges
+   and corners there are is as good as random to a processor. */
+ICFI_GALWAYS icf_real icfi_glargest(const icf_real x[3], int* at)
+{
+    icf_real a = ICF_FABS(x[0]), b = ICF_FABS(x[1]), c = ICF_FABS(x[2]), most = icfi_gmost(b, a);
+    int second = b > a, third = c > most;
+    *at = (second & (third - 1)) | third << 1;
+    return icfi_gmost(c, most);
+}
+
+/* Which faces lie over each other along n, which is in the frame of A, from A to B; and where that of the
+   other box lies in the coordinates of the reference's */
+static inline void icfi_gpatch_place(const icfi_gboxes* x, const icf_real n[3], icfi_gpatch* out)
+{
+    icf_real m[2][3], t[2][3], inverse, e[3], half;
+    const icf_real *c = &x->c[0][0], *halves[2];
+    int face[2], i, j, i1, i2, k, r, row, column;
+    for (k = 0; k < 3; k++) {
+        m[0][k] = n[k];
+        m[1][k] = -icfi_gon_b(x, n, k);
+        t[0][k] = x->t[k];
+        t[1][k] = -icfi_gon_b(x, x->t, k);
+    }
+    halves[0] = x->a;
+    halves[1] = x->b;
+    {
+        icf_real a = icfi_glargest(m[0], &face[0]), b = icfi_glargest(m[1], &face[1]);
+        r = b > a;
+    }
+    // what is x->c[i][j] seen from A is x->c[j][i] seen from B
+    row = 3 - 2 * r;
+    column = 4 - row;
+    i = face[r];
+    j = face[1 - r];
+    i1 = icfi_gnext(i);
+    i2 = icfi_gnext(i1);
+    out->swapped = r;
+    out->face = i;
+    out->face2 = j;
+    out->a = halves[r];
+    out->b = halves[1 - r];
+    out->above = m[r][i] > 0;
+    out->above2 = m[1 - r][j] > 0;
+    for (k = 0; k < 3; k++) out->n[k] = m[r][k];
+    inverse = 1 / m[r][i];
+    half = (icf_real)(2 * out->above2 - 1) * out->b[j];
+    for (k = 0; k < 3; k++) {
+        // k 0: the middle; 1, 2: the half edges along the two other axes of that box
+        const icf_real* axis = c + j * column;
+        e[0] = half * axis[0];
+        e[1] = half * axis[row];
+        e[2] = half * axis[2 * row];
+        if (k == 0) {
+            e[0] += t[r][0];
+            e[1] += t[r][1];
+            e[2] += t[r][2];
+            e[i] -= (icf_real)(2 * out->above - 1) * out->a[i];
+        }
+        out->map[k][2] = e[i] * inverse;
+        out->map[k][0] = e[i1] - out->map[k][2] * m[r][i1];
+        out->map[k][1] = e[i2] - out->map[k][2] * m[r][i2];
+        j = icfi_gnext(j);
+        half = out->b[j];
+    }
+}
+
+/* A directed edge of one of the two faces: from `base - most way` to `base + most way`. The two pairs of
+   parallel lines that bound the other face cross it at middle - half and middle + half; with slack, of which
+   `near` is more, at wide. */
+typedef struct icfi_gpatch_edge {
+    icf_real base[3], way[3], most; // (u, v, height)
+    icf_real middle[2], half[2], wide[2], near;
+} icfi_gpatch_edge;
+
+/* Of the eight edges, in order around: where each begins in the other face, and whether it does */
+typedef struct icfi_gpatch_corners {
+    icf_real u[9], v[9], height[9];
+    int is[9];
+} icfi_gpatch_corners;
+
+ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edge* e, icfi_gpatch_corners* out, int at)
+{
+    icf_real low = icfi_gmost(e->middle[0] - e->wide[0], e->middle[1] - e->wide[1]),
+             high = icfi_gleast(e->middle[0] + e->wide[0], e->middle[1] + e->wide[1]), exact;
+    low = icfi_gmost(low, -e->most);
+    high = icfi_gleast(high, e->most);
+    out->is[at] = low <= high;
+    exact = icfi_gmost(e->middle[0] - e->half[0], e->middle[1] - e->half[1]);
+    low = icfi_gleast(low + e->near, icfi_gmost(exact, -e->most));
+    out->u[at] = e->base[0] + low * e->way[0];
+    out->v[at] = e->base[1] + low * e->way[1];
+    out->height[at] = e->base[2] + low * e->way[2];
+}
+
+/* x, of the same sign and not so near 0 that 1 / x would overflow: `least` makes no difference */
+ICFI_GALWAYS icf_real icfi_gnot_zero(icf_real x, icf_real least)
+{
+    return icfi_gmost(ICF_FABS(x), least) * icfi_gsign(x);
+}
+
+/* The part of the other's face over the reference's. Both are convex, and the edges of what they share
+   are parts of their eight edges, in the order of their directions: along u, v, -u, -v those of the
+   rectangle, along p, q, -p, -q those of the parallelogram, with p and q in the half turn from u to -u and
+   p before q. So each edge is cut by the four lines of the other face, and its place among the eight is
+   known from signs. What is within rounding of a line is inside: of two edges that lie on each other both are
+   there, and corners that are the same are taken once. */
+static inline void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, icf_real most_v,
+                                     icf_real slack)
+{
+    icf_real p[3], q[3], c[3], signs[2], cross, inverse, pu, pv, qu, qv, gu, gv, length_p, length_q,
+        sign, tiny = slack * ICF_R(0.0625), half_pu, half_pv, half_qu, half_qv, wide_pu, wide_pv,
+              wide_qu, wide_qv, slack_pu, slack_pv, slack_qu, slack_qv, more_pu, more_pv, more_qu,
+              more_qv, slope_p, slope_q, turn_p, turn_q;
+    icfi_gpatch_corners all;
+    icfi_gpatch_edge e;
+    int k, first, at_p, at_q, at_v, side, count = 0;
+
+    // the half edges, turned into the half turn from u, in order
+    signs[0] = icfi_gsign(x->map[1][1]);
+    signs[1] = icfi_gsign(x->map[2][1]);
+    cross = (x->map[1][0] * x->map[2][1] - x->map[1][1] * x->map[2][0]) * (signs[0] * signs[1]);
+    first = cross < 0;
+    cross = ICF_FABS(cross);
+    for (k = 0; k < 3; k++) {
+        c[k] = x->map[0][k];
+        p[k] = x->map[1 + first][k] * signs[first];
+        q[k] = x->map[2 - first][k] * signs[1 - first];
+    }
+    p[0] = icfi_gnot_zero(p[0], tiny);
+    q[0] = icfi_gnot_zero(q[0], tiny);
+    p[1] = icfi_gmost(p[1], tiny);
+    q[1] = icfi_gmost(q[1], tiny);
+    at_p = 1 + (p[0] < 0);
+    at_q = 2 + (q[0] < 0);
+    at_v = 6 - at_p - at_q;
+
+    inverse = 1 / cross;
+    pu = 1 / p[0];
+    pv = 1 / p[1];
+    qu = 1 / q[0];
+    qv = 1 / q[1];
+    gu = (q[1] * p[2] - p[1] * q[2]) * inverse; // how the height rises along u and v
+    gv = (p[0] * q[2] - q[0] * p[2]) * inverse;
+    length_p = ICF_FABS(p[0]) + ICF_FABS(p[1]);
+    length_q = ICF_FABS(q[0]) + ICF_FABS(q[1]);
+    slack_pu = slack * ICF_FABS(pu);
+    half_pu = most_u * ICF_FABS(pu);
+    slack_pv = slack * ICF_FABS(pv);
+    half_pv = most_v * ICF_FABS(pv);
+    slack_qu = slack * ICF_FABS(qu);
+    half_qu = most_u * ICF_FABS(qu);
+    slack_qv = slack * ICF_FABS(qv);
+    half_qv = most_v * ICF_FABS(qv);
+    wide_pu = cross * ICF_FABS(pu);
+    more_pu = slack * length_p * ICF_FABS(pu);
+    wide_pv = cross * ICF_FABS(pv);
+    more_pv = slack * length_p * ICF_FABS(pv);
+    wide_qu = cross * ICF_FABS(qu);
+    more_qu = slack * length_q * ICF_FABS(qu);
+    wide_qv = cross * ICF_FABS(qv);
+    more_qv = slack * length_q * ICF_FABS(qv);
+    slope_p = p[0] * pv;
+    slope_q = q[0] * qv;
+    turn_p = p[1] * pu;
+    turn_q = q[1] * qu;
+
+    for (side = 0, sign = 1; side < 8; side += 4, sign = -1) {
+        icf_real d;
+        // along p
+        for (k = 0; k < 3; k++) {
+            e.way[k] = sign * p[k];
+            e.base[k] = c[k] - sign * q[k];
+        }
+        e.most = 1;
+        e.middle[0] = -sign * e.base[0] * pu;
+        e.half[0] = half_pu;
+        e.wide[0] = half_pu + slack_pu;
+        e.middle[1] = -sign * e.base[1] * pv;
+        e.half[1] = half_pv;
+        e.wide[1] = half_pv + slack_pv;
+        e.near = 64 * icfi_gleast(slack_pu, slack_pv);
+        icfi_gpatch_clip(&e, &all, side + at_p);
+        // along q
+        for (k = 0; k < 3; k++) {
+            e.way[k] = sign * q[k];
+            e.base[k] = c[k] + sign * p[k];
+        }
+        e.middle[0] = -sign * e.base[0] * qu;
+        e.half[0] = half_qu;
+        e.wide[0] = half_qu + slack_qu;
+        e.middle[1] = -sign * e.base[1] * qv;
+        e.half[1] = half_qv;
+        e.wide[1] = half_qv + slack_qv;
+        e.near = 64 * icfi_gleast(slack_qu, slack_qv);
+        icfi_gpatch_clip(&e, &all, side + at_q);
+        e.near = 64 * slack;
+        // along u, below
+        d = -sign * most_v - c[1];
+        e.base[0] = 0;
+        e.base[1] = -sign * most_v;
+        e.base[2] = c[2] - c[0] * gu + d * gv;
+        e.way[0] = sign;
+        e.way[1] = 0;
+        e.way[2] = sign * gu;
+        e.most = most_u;
+        e.middle[0] = sign * (c[0] + d * slope_q);
+        e.half[0] = wide_qv;
+        e.wide[0] = wide_qv + more_qv;
+        e.middle[1] = sign * (c[0] + d * slope_p);
+        e.half[1] = wide_pv;
+        e.wide[1] = wide_pv + more_pv;
+        icfi_gpatch_clip(&e, &all, side);
+        // along v, on the right
+        d = sign * most_u - c[0];
+        e.base[0] = sign * most_u;
+        e.base[1] = 0;
+        e.base[2] = c[2] + d * gu - c[1] * gv;
+        e.way[0] = 0;
+        e.way[1] = sign;
+        e.way[2] = sign * gv;
+        e.most = most_v;
+        e.middle[0] = sign * (c[1] + d * turn_q);
+        e.half[0] = wide_qu;
+        e.wide[0] = wide_qu + more_qu;
+        e.middle[1] = sign * (c[1] + d * turn_p);
+        e.half[1] = wide_pu;
+        e.wide[1] = wide_pu + more_pu;
+        icfi_gpatch_clip(&e, &all, side + at_v);
+    }
+
+    {
+        icf_real near = 4 * slack, u, v, last_u = all.u[7], last_v = all.v[7];
+        int last = 0, is;
+        for (k = 0; k < 8; k++) {
+            u = all.u[k];
+            v = all.v[k];
+            is = all.is[k];
+            x->u[count] = u;
+            x->v[count] = v;
+            x->height[count] = all.height[k];
+            count += is & ((last ^ 1) | (ICF_FABS(u - last_u) + ICF_FABS(v - last_v) > near));
+            last = is;
+            last_u = u;
+            last_v = v;
+        }
+        if (count > 1) {
+            u = x->u[0] - x->u[count - 1];
+            v = x->v[0] - x->v[count - 1];
+            count -= ICF_FABS(u) + ICF_FABS(v) <= near;
+        }
+    }
+    x->count = count;
+}
 
 /* Keeps what of a polygon has sign x[k] <= most; corners are (u, v, height). Answers how many corners
    are left in `out`. Which corners are inside is as good as random to a processor, so there is nothing
@@ -1564,70 +1831,32 @@ ICFI_GALWAYS int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3
     return n;
 }
 
-/* Where the face of the other box lies, in the coordinates of the reference's face: middle and two
-   half edges, each as (u, v, height) */
-static ICFI_GNOINLINE void icfi_gpatch_place(const icfi_gboxes* x, const icf_real n[3],
-                                             icfi_gpatch* out, icf_real map[3][3])
+/* The same, with what is higher than `level` cut off first, which mostly leaves little to cut; then what
+   reaches beyond the rectangle, side by side. Sizes are those before that. */
+static inline void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_real most_v, icf_real level,
+                                   icf_real low[2], icf_real high[2])
 {
-    int i = 0, j = 0, k;
-    icf_real m[3], inverse;
+    icf_real first[10][3], second[10][3], reach;
+    icf_real(*now)[3] = second, (*next)[3] = first, (*swap)[3];
+    int k, count;
     for (k = 0; k < 3; k++) {
-        m[k] = icfi_gon_b(x, n, k);
-        if (ICF_FABS(n[k]) > ICF_FABS(n[i])) i = k;
+        icf_real a = x->map[0][k] - x->map[1][k], b = x->map[0][k] + x->map[1][k];
+        first[0][k] = a - x->map[2][k];
+        first[1][k] = b - x->map[2][k];
+        first[2][k] = b + x->map[2][k];
+        first[3][k] = a + x->map[2][k];
     }
-    for (k = 0; k < 3; k++) {
-        if (ICF_FABS(m[k]) > ICF_FABS(m[j])) j = k;
+    x->count = 0;
+    count = icfi_gcut(4, (const icf_real(*)[3])first, second, 2, 1, level);
+    if (!count) return;
+    low[0] = high[0] = now[0][0];
+    low[1] = high[1] = now[0][1];
+    for (k = 1; k < count; k++) {
+        low[0] = icfi_gleast(now[k][0], low[0]);
+        high[0] = icfi_gmost(now[k][0], high[0]);
+        low[1] = icfi_gleast(now[k][1], low[1]);
+        high[1] = icfi_gmost(now[k][1], high[1]);
     }
-    out->face = i;
-    out->face2 = j;
-    out->above = n[i] > 0;
-    out->above2 = m[j] < 0;
-    inverse = 1 / n[i];
-    for (k = 0; k < 3; k++) {
-        // k 0: the middle; 1, 2: the half edges along the two other axes of that box
-        const int i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1;
-        icf_real half = k || out->above2 ? x->b[j] : -x->b[j], e[3];
-        e[0] = half * x->c[0][j];
-        e[1] = half * x->c[1][j];
-        e[2] = half * x->c[2][j];
-        if (k == 0) {
-            e[0] += x->t[0];
-            e[1] += x->t[1];
-            e[2] += x->t[2];
-            e[i] -= out->above ? x->a[i] : -x->a[i];
-        }
-        map[k][2] = e[i] * inverse;
-        map[k][0] = e[i1] - map[k][2] * n[i1];
-        map[k][1] = e[i2] - map[k][2] * n[i2];
-        j = j == 2 ? 0 : j + 1;
-    }
-}
-
-/* n in the frame of x's A. The caller has made sure that A is the reference. What is higher than
-   `level` is not of interest, and cut off first, which mostly leaves little to cut. */
-static ICFI_GNOINLINE void icfi_gpatch_cut(const icfi_gboxes* x, const icf_real n[3],
-                                           icf_real level, icfi_gpatch* out)
-{
-    icf_real first[10][3], second[10][3], map[3][3], det, most_u, most_v, reach;
-    icf_real(*now)[3] = first, (*next)[3] = second, (*swap)[3];
-    int i1, i2, k, count = 4, j1, j2;
-    icf_real area = 0, low_u, high_u, low_v, high_v;
-
-    icfi_gpatch_place(x, n, out, map);
-    i1 = out->face == 2 ? 0 : out->face + 1;
-    i2 = out->face == 0 ? 2 : out->face - 1;
-    j1 = out->face2 == 2 ? 0 : out->face2 + 1;
-    j2 = out->face2 == 0 ? 2 : out->face2 - 1;
-    most_u = x->a[i1];
-    most_v = x->a[i2];
-    for (k = 0; k < 3; k++) {
-        icf_real a = map[0][k] - map[1][k], b = map[0][k] + map[1][k];
-        first[0][k] = a - map[2][k];
-        first[1][k] = b - map[2][k];
-        first[2][k] = b + map[2][k];
-        first[3][k] = a + map[2][k];
-    }
-
 #define ICFI_GCUT(k, sign, most) \
     if (reach > most) { \
         count = icfi_gcut(count, (const icf_real(*)[3])now, next, k, sign, most); \
@@ -1636,83 +1865,94 @@ static ICFI_GNOINLINE void icfi_gpatch_cut(const icfi_gboxes* x, const icf_real 
         next = swap; \
         if (!count) return; \
     }
-    out->count = 0;
-    out->area = 0;
-    out->tolerance = 0;
-    reach = map[0][2] + ICF_FABS(map[1][2]) + ICF_FABS(map[2][2]);
-    ICFI_GCUT(2, 1, level)
-    low_u = high_u = now[0][0];
-    low_v = high_v = now[0][1];
-    for (k = 1; k < count; k++) {
-        low_u = icfi_gleast(low_u, now[k][0]);
-        high_u = icfi_gmost(high_u, now[k][0]);
-        low_v = icfi_gleast(low_v, now[k][1]);
-        high_v = icfi_gmost(high_v, now[k][1]);
-    }
-    reach = high_u;
+    reach = high[0];
     ICFI_GCUT(0, 1, most_u)
-    reach = -low_u;
+    reach = -low[0];
     ICFI_GCUT(0, -1, most_u)
-    reach = high_v;
+    reach = high[1];
     ICFI_GCUT(1, 1, most_v)
-    reach = -low_v;
+    reach = -low[1];
     ICFI_GCUT(1, -1, most_v)
 #undef ICFI_GCUT
+    x->count = count;
+    for (k = 0; k < count; k++) {
+        x->u[k] = now[k][0];
+        x->v[k] = now[k][1];
+        x->height[k] = now[k][2];
+    }
+}
+
+/* The patch of two boxes along n, which is in the frame of A, from A to B. The reference is the box that
+   has the face most square to n. What is higher than `level` is not of interest, and cut off. */
+static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3],
+                                             icf_real level, icfi_gpatch* out)
+{
+    icf_real most_u, most_v, reach, low[2], high[2], sum_u, sum_v;
+    int k, i1, j1;
+
+    icfi_gpatch_place(x, n, out);
+    i1 = icfi_gnext(out->face);
+    j1 = icfi_gnext(out->face2);
+    most_u = out->a[i1];
+    most_v = out->a[icfi_gnext(i1)];
+    out->det = 1 / (out->map[1][0] * out->map[2][1] - out->map[1][1] * out->map[2][0]);
+    out->tolerance = 0;
+    reach = out->map[0][2] + ICF_FABS(out->map[1][2]) + ICF_FABS(out->map[2][2]);
+    if (reach > level) {
+        icfi_gpatch_low(out, most_u, most_v, level, low, high);
+    } else {
+        for (k = 0; k < 2; k++) {
+            reach = ICF_FABS(out->map[1][k]) + ICF_FABS(out->map[2][k]);
+            low[k] = out->map[0][k] - reach;
+            high[k] = out->map[0][k] + reach;
+        }
+        reach = 2 * ICFI_GEPS * x->size;
+        if (icfi_gmost(high[0], -low[0]) <= most_u + reach &&
+            icfi_gmost(high[1], -low[1]) <= most_v + reach) {
+            // all of it, as where a small box lies on a large one, or one of many on its like
+            for (k = 0; k < 4; k++) {
+                int j, s1 = k == 1 || k == 2 ? 1 : -1, s2 = k < 2 ? -1 : 1;
+                icf_real at[3];
+                for (j = 0; j < 3; j++) {
+                    at[j] = out->map[0][j] + (icf_real)s1 * out->map[1][j];
+                    at[j] += (icf_real)s2 * out->map[2][j];
+                }
+                out->u[k] = at[0];
+                out->v[k] = at[1];
+                out->height[k] = at[2];
+            }
+            out->count = 4;
+        } else {
+            icfi_gpatch_edges(out, most_u, most_v, reach);
+        }
+    }
+    if (!out->count) return;
+
+    // its mean, from the first corner, so that a small area far from the middle is exact
+    sum_u = sum_v = 0;
+    for (k = 1; k < out->count; k++) {
+        sum_u += out->u[k] - out->u[0];
+        sum_v += out->v[k] - out->v[0];
+    }
+    out->u_mean = out->u[0] + sum_u / (icf_real)out->count;
+    out->v_mean = out->v[0] + sum_v / (icf_real)out->count;
 
     // the patch is as large as what was not cut, at most
-    reach = icfi_gmost(icfi_gleast(high_u, most_u) - icfi_gmost(low_u, -most_u),
-                       icfi_gleast(high_v, most_v) - icfi_gmost(low_v, -most_v));
-    reach = icfi_gleast(icfi_gleast(reach, most_u), icfi_gleast(most_v, x->b[j1]));
-    out->tolerance = icfi_gleast(reach, x->b[j2]) * ICF_R(0.015625);
-
-    // coordinates in the other face, area
-    out->count = count;
-    det = 1 / (map[1][0] * map[2][1] - map[1][1] * map[2][0]);
-    for (k = 0; k < count; k++) {
-        icf_real u = now[k][0], v = now[k][1], du = u - map[0][0], dv = v - map[0][1];
-        const icf_real* q = now[k + 1 < count ? k + 1 : 0];
-        out->u[k] = u;
-        out->v[k] = v;
-        out->s[k] = (du * map[2][1] - dv * map[2][0]) * det;
-        out->t[k] = (dv * map[1][0] - du * map[1][1]) * det;
-        out->height[k] = now[k][2];
-        // from the first corner, so that a small area far from the middle is exact
-        area += (u - now[0][0]) * (q[1] - now[0][1]) - (v - now[0][1]) * (q[0] - now[0][0]);
-    }
-    out->area = ICF_R(0.5) * ICF_FABS(area * n[out->face]);
+    reach = icfi_gmost(icfi_gleast(high[0], most_u) - icfi_gmost(low[0], -most_u),
+                       icfi_gleast(high[1], most_v) - icfi_gmost(low[1], -most_v));
+    reach = icfi_gleast(icfi_gleast(reach, most_u), most_v);
+    reach = icfi_gleast(icfi_gleast(reach, out->b[j1]), out->b[icfi_gnext(j1)]);
+    out->tolerance = reach * ICF_R(0.015625);
 }
 
-/* The middle of a patch, on the reference's face and half a height above it, in the frame of A */
-static void icfi_gpatch_point(const icfi_gboxes* x, const icf_real n[3], const icfi_gpatch* patch,
-                              icf_real u, icf_real v, icf_real height, icf_real out[3])
+/* The middle of a patch, on the reference's face and half a height above it, in the frame of that */
+static void icfi_gpatch_point(const icfi_gpatch* patch, icf_real u, icf_real v, icf_real height,
+                              icf_real out[3])
 {
-    int i = patch->face, i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1;
-    out[i] = (patch->above ? x->a[i] : -x->a[i]) + ICF_R(0.5) * height * n[i];
-    out[i1] = u + ICF_R(0.5) * height * n[i1];
-    out[i2] = v + ICF_R(0.5) * height * n[i2];
-}
-
-/* The patch along n, from A to B. Answers the boxes as seen from the reference, which are x or y; m
-   becomes the normal there */
-static const icfi_gboxes* icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3],
-                                            icf_real level, icfi_gboxes* y, icf_real m[3],
-                                            icfi_gpatch* out)
-{
-    icf_real a = 0, b = 0, on_b[3];
-    int k;
-    for (k = 0; k < 3; k++) {
-        on_b[k] = icfi_gon_b(x, n, k);
-        a = icfi_gmost(a, ICF_FABS(n[k]));
-        b = icfi_gmost(b, ICF_FABS(on_b[k]));
-    }
-    out->swapped = b > a;
-    for (k = 0; k < 3; k++) m[k] = out->swapped ? -on_b[k] : n[k];
-    if (out->swapped) {
-        icfi_gboxes_swap(x, y);
-        x = y;
-    }
-    icfi_gpatch_cut(x, m, level, out);
-    return x;
+    int i = patch->face, i1 = icfi_gnext(i), i2 = icfi_gnext(i1);
+    out[i] = (patch->above ? patch->a[i] : -patch->a[i]) + ICF_R(0.5) * height * patch->n[i];
+    out[i1] = u + ICF_R(0.5) * height * patch->n[i1];
+    out[i2] = v + ICF_R(0.5) * height * patch->n[i2];
 }
 
 /* Points of A and B, at the gap of an axis from each other, outermost along its normal: of corners that
@@ -1721,11 +1961,9 @@ static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gax
                                             icf_real p[3], icf_real q[3])
 {
     icfi_gpatch patch;
-    icfi_gboxes y;
-    const icfi_gboxes* ref;
-    icf_real u = 0, w = 0, middle[3], v[3], m[3], least = ICF_REAL_MAX;
+    icf_real u = 0, w = 0, middle[3], v[3], least = ICF_REAL_MAX;
     int k, count = 0;
-    ref = icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &y, m, &patch);
+    icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &patch);
     if (!patch.count) return 0;
     for (k = 0; k < patch.count; k++) least = icfi_gleast(least, patch.height[k]);
     for (k = 0; k < patch.count; k++) {
@@ -1734,7 +1972,7 @@ static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gax
         w += patch.v[k];
         count++;
     }
-    icfi_gpatch_point(ref, m, &patch, u / (icf_real)count, w / (icf_real)count, least, middle);
+    icfi_gpatch_point(&patch, u / (icf_real)count, w / (icf_real)count, least, middle);
     if (patch.swapped) {
         icfi_gboxes_from_b(x, middle, 1, v);
         for (k = 0; k < 3; k++) middle[k] = v[k];
@@ -2376,8 +2614,8 @@ static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real dist
 
 typedef struct icfi_gring {
     int count;
-    int at[9];         // which corners, in order around
-    icf_real share[9]; // of the area
+    int at[10];         // which corners, in order around, and room for one that is left out
+    icf_real share[10]; // of the area
 } icfi_gring;
 
 /* Twice the area of the triangle of three corners */
@@ -2447,13 +2685,11 @@ static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real mar
    line of their neighbours, which get their share; of these not the lowest, unless a neighbour is as low
    to within a part in 65536 of the tolerance, which is 1e-6 of the size at most */
 static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real* v,
-                                const icf_real* height, const uint32_t* code, icf_real tolerance)
+                                const icf_real* height, const uint32_t* code, int lowest,
+                                icf_real tolerance)
 {
-    int k, lowest = r->at[0];
+    int k;
     icf_real level = tolerance / 65536;
-    for (k = 1; k < r->count; k++) {
-        if (height[r->at[k]] < height[lowest]) lowest = r->at[k];
-    }
     for (k = 0; k < r->count && r->count > 1;) {
         int next = k + 1 < r->count ? k + 1 : 0, a = r->at[k], b = r->at[next];
         icf_real both = r->share[k] + r->share[next];
@@ -2532,26 +2768,73 @@ static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* 
 
 /* ---- box and box */
 
-/* the names of those corners of a patch that are in the ring */
-static void icfi_gpatch_codes(const icfi_gboxes* y, const icfi_gpatch* patch,
-                              const icfi_gring* ring, uint32_t code[9])
+/* The corners of a patch that are not higher than the margin, their shares of its area, and their names;
+   where some are left out, their shares go to the others in proportion. Answers the lowest. */
+static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, icfi_gring* r,
+                                   uint32_t code[10])
 {
-    int i = patch->face, i1 = i == 2 ? 0 : i + 1, i2 = i == 0 ? 2 : i - 1;
-    int j = patch->face2, j1 = j == 2 ? 0 : j + 1, j2 = j == 0 ? 2 : j - 1, k;
-    int shift_a = patch->swapped ? 8 : 0, shift_b = 8 - shift_a;
+    int i = patch->face, i1 = icfi_gnext(i), i2 = icfi_gnext(i1);
+    int j = patch->face2, j1 = icfi_gnext(j), j2 = icfi_gnext(j1), k, n = 0, lowest = 0;
+    int shift_a = 8 * patch->swapped, shift_b = 8 - shift_a;
     int u_at = 2 * i1 + shift_a, v_at = 2 * i2 + shift_a, s_at = 2 * j1 + shift_b,
         t_at = 2 * j2 + shift_b;
-    icf_real near = patch->tolerance, most_u = y->a[i1] - near, most_v = y->a[i2] - near,
-             most_s = 1 - near / y->b[j1], most_t = 1 - near / y->b[j2];
-    uint32_t base = (patch->above ? 2u : 1u) << (2 * i + shift_a) | (patch->above2 ? 2u : 1u)
-                                                                        << (2 * j + shift_b);
-    for (k = 0; k < ring->count; k++) {
-        int at = ring->at[k];
-        code[at] = base | icfi_gside(patch->u[at], most_u) << u_at |
-                   icfi_gside(patch->v[at], most_v) << v_at |
-                   icfi_gside(patch->s[at], most_s) << s_at |
-                   icfi_gside(patch->t[at], most_t) << t_at;
+    icf_real near = patch->tolerance, most_u = patch->a[i1] - near, most_v = patch->a[i2] - near,
+             most_s = 1 - near / patch->b[j1], most_t = 1 - near / patch->b[j2];
+    uint32_t base = (1u + (uint32_t)patch->above) << (2 * i + shift_a) |
+                    (1u + (uint32_t)patch->above2) << (2 * j + shift_b);
+    icf_real s_u = patch->map[2][1] * patch->det, s_v = patch->map[2][0] * patch->det,
+             t_u = patch->map[1][1] * patch->det, t_v = patch->map[1][0] * patch->det;
+    const icf_real *us = patch->u, *vs = patch->v;
+    icf_real pu = us[patch->count - 1] - patch->u_mean, pv = vs[patch->count - 1] - patch->v_mean,
+             qu = us[0] - patch->u_mean, qv = vs[0] - patch->v_mean,
+             before = ICF_FABS(pu * qv - pv * qu), sum = 0, kept = 0, least = ICF_REAL_MAX;
+    for (k = 0; k < patch->count; k++) {
+        int next = k + 1 < patch->count ? k + 1 : 0;
+        icf_real u = us[k], v = vs[k], du = u - patch->map[0][0], dv = v - patch->map[0][1];
+        icf_real h = patch->height[k], after, share;
+        int low = h <= margin;
+        pu = qu;
+        pv = qv;
+        qu = us[next] - patch->u_mean;
+        qv = vs[next] - patch->v_mean;
+        after = ICF_FABS(pu * qv - pv * qu);
+        share = before + after;
+        sum += after;
+        before = after;
+        kept += low ? share : 0;
+        code[k] = base | icfi_gside(u, most_u) << u_at | icfi_gside(v, most_v) << v_at |
+                  icfi_gside(du * s_u - dv * s_v, most_s) << s_at |
+                  icfi_gside(dv * t_v - du * t_u, most_t) << t_at;
+        r->at[n] = k;
+        r->share[n] = share;
+        n += low;
+        lowest = h < least ? k : lowest;
+        least = icfi_gleast(h, least);
     }
+    r->count = n;
+    sum *= ICF_R(0.5) * ICF_FABS(patch->n[i]);
+    sum = kept > 0 ? sum / kept : 0;
+    for (k = 0; k < n; k++) r->share[k] *= sum;
+    return lowest;
+}
+
+/* Whether corners would be left out by icfi_gring_simplify, which is seldom */
+static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, const icf_real* v,
+                                       const uint32_t* code, icf_real tolerance)
+{
+    int k, found = 0, a = r->at[r->count - 1], b = r->at[0];
+    icf_real pu = u[b] - u[a], pv = v[b] - v[a], limit = tolerance * tolerance;
+    for (k = 0; k < r->count; k++) {
+        int c = r->at[k + 1 < r->count ? k + 1 : 0];
+        icf_real qu = u[c] - u[b], qv = v[c] - v[b], cross = pu * qv - pv * qu;
+        icf_real square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
+        found |=
+            (code[b] == code[c]) | ((cross * cross < square * limit) & (pu * qu + pv * qv > 0));
+        b = c;
+        pu = qu;
+        pv = qv;
+    }
+    return !found;
 }
 
 /* the one point where the distance is, for when the patch has none so low: corners against edges and
@@ -2576,22 +2859,17 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
 }
 
 /* The middle of a face of a box, and the two axes along it */
-static void icfi_gface_axes(const icfi_gplace* f, int face, icf_real at, icf_vec3* o, icf_vec3* e1,
-                            icf_vec3* e2)
+static inline void icfi_gface_axes(const icfi_gplace* f, int face, icf_real at, icf_vec3* o,
+                                   icf_vec3* e1, icf_vec3* e2)
 {
-    if (face == 0) {
-        *o = icfi_galong(f->p, at, f->x);
-        *e1 = f->y;
-        *e2 = f->z;
-    } else if (face == 1) {
-        *o = icfi_galong(f->p, at, f->y);
-        *e1 = f->z;
-        *e2 = f->x;
-    } else {
-        *o = icfi_galong(f->p, at, f->z);
-        *e1 = f->x;
-        *e2 = f->y;
-    }
+    const icf_vec3* axes[3];
+    axes[0] = &f->x;
+    axes[1] = &f->y;
+    axes[2] = &f->z;
+    *o = icfi_galong(f->p, at, *axes[face]);
+    face = icfi_gnext(face);
+    *e1 = *axes[face];
+    *e2 = *axes[icfi_gnext(face)];
 }
 
 /* the points of a patch */
@@ -2599,46 +2877,43 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
                                                   const icfi_gplace* fa, const icfi_gplace* fb,
                                                   icf_real margin, int most, icf_manifold* out)
 {
-    icfi_gboxes y;
     icfi_gpatch patch;
     icfi_gring ring;
-    uint32_t code[9];
-    icf_real m[3], lowest = ICF_REAL_MAX, slack;
+    uint32_t code[10];
+    icf_real slack;
     const icfi_gplace* f;
-    const icfi_gboxes* ref;
     icf_vec3 o, e1, e2, n;
-    int k;
+    int k, lowest;
     // faces that just touch are there as a whole, whatever rounding makes of it
     slack = 16 * ICFI_GEPS * x->size;
-    ref = icfi_gboxes_patch(x, axis->n, margin + 2 * slack, &y, m, &patch);
-    if (!patch.count) return lowest;
-    ring.count = patch.count;
-    for (k = 0; k < patch.count; k++) ring.at[k] = k;
-    icfi_gring_share(&ring, patch.u, patch.v, patch.area);
-    icfi_gring_lower(&ring, patch.height, margin + slack);
-    icfi_gpatch_codes(ref, &patch, &ring, code);
-    if (ring.count > 1) {
-        icfi_gring_simplify(&ring, patch.u, patch.v, patch.height, code, patch.tolerance);
-        icfi_gring_choose(&ring, patch.u, patch.v, patch.height, most);
+    icfi_gboxes_patch(x, axis->n, margin + 2 * slack, &patch);
+    if (!patch.count) return ICF_REAL_MAX;
+    lowest = icfi_gpatch_ring(&patch, margin + slack, &ring, code);
+    if (!ring.count) return ICF_REAL_MAX;
+    if (ring.count > 1 && !icfi_gring_is_simple(&ring, patch.u, patch.v, code, patch.tolerance)) {
+        icfi_gring_simplify(&ring, patch.u, patch.v, patch.height, code, lowest, patch.tolerance);
     }
-    if (!ring.count) return lowest;
+    icfi_gring_choose(&ring, patch.u, patch.v, patch.height, most);
 
     // in the world, a corner is o + u along the one side of the face + v along the other + half its
     // height along the normal
     f = patch.swapped ? fb : fa;
-    icfi_gface_axes(f, patch.face, patch.above ? ref->a[patch.face] : -ref->a[patch.face], &o, &e1,
+    icfi_gface_axes(f, patch.face, (icf_real)(2 * patch.above - 1) * patch.a[patch.face], &o, &e1,
                     &e2);
-    icfi_gcopy3(m, &n);
+    icfi_gcopy3(patch.n, &n);
     n = icfi_gfrom(f, n);
     for (k = 0; k < ring.count; k++) {
         int at = ring.at[k];
+        icf_manifold_point* point = &out->point[k];
         icf_vec3 p = icfi_galong(o, patch.u[at], e1);
         p = icfi_galong(p, patch.v[at], e2);
-        p = icfi_galong(p, ICF_R(0.5) * patch.height[at], n);
-        icfi_gadd_point(out, p, patch.height[at], ring.share[k], code[at] & 255u, code[at] >> 8);
-        lowest = icfi_gleast(lowest, patch.height[at]);
+        point->position = icfi_galong(p, ICF_R(0.5) * patch.height[at], n);
+        point->distance = patch.height[at];
+        point->area = ring.share[k];
+        point->feature = code[at];
     }
-    return lowest;
+    out->count = ring.count;
+    return patch.height[lowest];
 }
 
 static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
