@@ -7231,15 +7231,14 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 }
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
-   Newton's step is so small that the method should be squaring the error each time, and four times it
-   has not even halved, or twice where the line search agrees with the model. `step` is its square
-   in the norm of A. */
-static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
-                         icf_real step, int32_t stale)
+   Newton's steps are so small that the method should be squaring the error each time, and after four it
+   has not even halved, or after two where the line search agrees with the model: `idle` of them.
+   `small`: so is the next. */
+static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha, int small,
+                         int32_t idle)
 {
-    icf_real few = 100 * ICFI_EPSILON * island->motion;
     int32_t k, i;
-    if (stale >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4) && step <= few * few) return 1;
+    if (small && idle >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4)) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
@@ -7355,7 +7354,10 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
-    int plain; /* the Hessian itself, without duals */
+    int plain;    /* the Hessian itself, without duals */
+    int32_t idle; /* how many of the stale came after a step that was small: not after those that turned
+                     corners, which say nothing of rounding */
+    int small;    /* the last step was */
 } icfi_progress;
 
 /* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
@@ -7380,7 +7382,7 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
-    icf_real slope = 0, step = 0, alpha;
+    icf_real slope = 0, step = 0, few = 100 * ICFI_EPSILON * island->motion, alpha;
     int32_t k, i;
     int good;
     if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
@@ -7400,6 +7402,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         return ICF_STOP_FLOOR;
     }
     progress->stale = island->error < progress->best / 2 ? 0 : progress->stale + 1;
+    if (!progress->stale) progress->idle = 0;
+    if (progress->stale && progress->small) progress->idle++;
+    progress->small = step <= few * few; /* in the norm of A */
     progress->best = icfi_min(progress->best, island->error);
     progress->stuck++;
     if (!progress->stale ||
@@ -7419,7 +7424,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     ICFI_PROFILE('L')
     alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-3));
     ICFI_PROFILE('I')
-    if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
+    if (icfi_at_floor(s, island, alpha, progress->small, progress->idle)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
     return ICF_STOP_NONE;
@@ -8389,7 +8394,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         icfi_warm_units(s, start / 10);
     }
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
         if (end != ICF_STOP_NONE) return end;
@@ -8454,7 +8459,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
     int warm;
