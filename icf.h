@@ -7230,11 +7230,108 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return icfi_out_of_budget(s, island);
 }
 
-/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
+/* Adds what rounding makes of the impulses of a contact, at most, to those of its link, when its velocities
+   are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if rounding
+   can lead there. */
+static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const icf_real* terms,
+                              icf_real* sum)
+{
+    const icf_contact_term* t = &c->term;
+    icf_real x[3], v[3], g[3], reach;
+    const icf_real* h;
+    icfi_price price;
+    int32_t i, j;
+    for (i = 0; i < 3; i++) {
+        x[i] = ICF_FABS(c->bias[i]);
+        for (j = 0; j < rows; j++) x[i] += ICF_FABS(c->s[i * rows + j]) * terms[j];
+    }
+    x[2] += ICF_FABS(t->normal.vhat);
+    reach = x[2];
+    if (t->model == ICF_MODEL_SIMILAR) reach += t->mu1 * x[0] + t->mu2 * x[1];
+    ICFI_MEMCPY(v, c->v, sizeof v);
+    v[2] -= 2 * ICFI_EPSILON * reach;
+    icfi_contact_price(t, v, &price);
+    h = price.feasible ? price.h : c->price.h;
+    g[0] = ICF_FABS(h[0]) * x[0] + ICF_FABS(h[1]) * x[1] + ICF_FABS(h[2]) * x[2];
+    g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[3]) * x[1] + ICF_FABS(h[4]) * x[2];
+    g[2] = ICF_FABS(h[2]) * x[0] + ICF_FABS(h[4]) * x[1] + ICF_FABS(h[5]) * x[2];
+    for (i = 0; i < 3; i++) {
+        g[i] += ICF_FABS(c->price.impulse[i]);
+        for (j = 0; j < rows; j++) sum[j] += ICF_FABS(c->s[i * rows + j]) * g[i];
+    }
+    if (!c->spins) return;
+    for (i = 0; i < 3; i++) {
+        const icf_real* a = c->s + 6 * i;
+        x[i] = 0;
+        for (j = 0; j < 3; j++) x[i] += ICF_FABS(a[j]) * terms[3 + j];
+    }
+    h = c->spin_h;
+    g[0] = ICF_FABS(h[0]) * x[0] + ICF_FABS(h[1]) * x[1];
+    g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[2]) * x[1];
+    g[2] = ICF_FABS(h[3]) * x[2];
+    for (i = 0; i < 3; i++) {
+        g[i] += ICF_FABS(c->spin_impulse[i]);
+        for (j = 0; j < 3; j++) sum[3 + j] += ICF_FABS(c->s[6 * i + j]) * g[i];
+    }
+}
+
+/* Whether rounding explains the gradient: that of velocities, which stiff contacts make much of, that of
+   impulses, and that of momenta. Uses s->from. */
+static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    icf_real* noise = s->from;
+    icf_real sum = 0;
+    int32_t k, j, b, i, at;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            noise[i] = ICF_FABS(s->momentum[i]) + ICF_FABS(s->free_momentum[i]);
+        }
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k], rows = p->link_rows[link];
+        icf_real terms[6], gamma[6] = {0, 0, 0, 0, 0, 0};
+        for (i = 0; i < rows; i++) {
+            terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
+        }
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            for (at = 0; at < rows * n; at++) {
+                terms[at / n] += ICF_FABS(p->blocks[s->block_at[b] + at] * s->v[s->first[c] + at % n]);
+            }
+        }
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_add_rounding(s->contact + s->contact_list[j], rows, terms, gamma);
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            const icfi_row_state* r = s->row + s->row_list[j];
+            gamma[r->row] += ICF_FABS(r->price[1]) + ICF_FABS(r->price[2]) * terms[r->row];
+        }
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            for (at = 0; at < rows * n; at++) {
+                noise[s->first[c] + at % n] += ICF_FABS(p->blocks[s->block_at[b] + at]) * gamma[at / n];
+            }
+        }
+    }
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            icf_real x = s->d[i] * noise[i];
+            sum += x * x;
+        }
+    }
+    return !(island->gradient > 4 * ICFI_EPSILON * ICF_SQRT(sum));
+}
+
+/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity, and
+   rounding explains the gradient (what rests on the ground and slides has a velocity across it that is
+   rounded by far less than that along it); or
    Newton's steps are so small that the method should be squaring the error each time, and after four it
    has not even halved, or after two where the line search agrees with the model: `idle` of them.
    `small`: so is the next. */
-static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha, int small,
+static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alpha, int small,
                          int32_t idle)
 {
     int32_t k, i;
@@ -7249,7 +7346,7 @@ static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_rea
         }
         if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
     }
-    return 1;
+    return alpha == 0 || icfi_is_rounding(s, island);
 }
 
 /* to = from on an island */
