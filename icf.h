@@ -8559,7 +8559,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int newton = !(own > 0);
-    int warm;
+    int warm, lost = 0; /* Newton's method leads no further, and rounding is not why */
     int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
     static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     if (s->guesses) icfi_start_from_guess(s, island);
@@ -8580,19 +8580,24 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)tries;
     (void)again;
     (void)higher;
+    (void)lost;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
     for (;;) {
-        icfi_keep(s, island);
-        icfi_record(s, island);
-        island->stop = icfi_should_end(s, island);
-        if (island->stop != ICF_STOP_NONE) break;
+        if (!lost) {
+            icfi_keep(s, island);
+            icfi_record(s, island);
+            island->stop = icfi_should_end(s, island);
+            if (island->stop != ICF_STOP_NONE) break;
+        }
 #ifndef ICF_NO_INTERIOR_POINT
-        if (icfi_has_time(s, island) &&
-            (newton ? tries > 0 && tries < 4 && island->iterations >= again
-                    : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
+        if (lost || (icfi_has_time(s, island) &&
+                     (newton ? tries > 0 && tries < 4 && island->iterations >= again
+                             : island->iterations >= patience &&
+                                   !(island->error < ICF_R(0.9) * last)))) {
             newton = 1;
+            lost = 0;
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;
             again = island->iterations + 30;
@@ -8605,6 +8610,14 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 #endif
         last = island->error;
         island->stop = icfi_newton_step(s, island, &progress);
+#ifndef ICF_NO_INTERIOR_POINT
+        lost = island->stop == ICF_STOP_FLOOR && island->convex && own > 0 && tries < 4 &&
+               icfi_has_time(s, island) && !icfi_is_rounding(s, island);
+        if (lost) {
+            progress.stuck = 0;
+            continue;
+        }
+#endif
         if (island->stop != ICF_STOP_NONE) break;
     }
     if (!island->at_best) icfi_return_to(s, island, s->best);

@@ -381,7 +381,7 @@ static limits belt_limits(int model)
 {
     if (!IN_FLOAT) return limits_of(1e-10, 1e-10, 1e-7);
     if (model == LAGGED) return limits_of(5e-4, 6e-3, 3);
-    if (model == SIMILAR) return limits_of(1e-5, 1e-3, HUGE_VAL);
+    if (model == SIMILAR) return limits_of(1e-5, 1e-3, 1e-9);
     return limits_of(1e-6, 5e-5, 0.1);
 }
 
