@@ -7297,8 +7297,9 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            const icf_real* block = p->blocks + s->block_at[b];
             for (at = 0; at < rows * n; at++) {
-                terms[at / n] += ICF_FABS(p->blocks[s->block_at[b] + at] * s->v[s->first[c] + at % n]);
+                terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
             }
         }
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
@@ -7310,8 +7311,9 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            const icf_real* block = p->blocks + s->block_at[b];
             for (at = 0; at < rows * n; at++) {
-                noise[s->first[c] + at % n] += ICF_FABS(p->blocks[s->block_at[b] + at]) * gamma[at / n];
+                noise[s->first[c] + at % n] += ICF_FABS(block[at]) * gamma[at / n];
             }
         }
     }
@@ -7451,10 +7453,9 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
-    int plain;    /* the Hessian itself, without duals */
-    int32_t idle; /* how many of the stale came after a step that was small: not after those that turned
-                     corners, which say nothing of rounding */
+    int32_t idle; /* how many of the stale came after a small step: others may have turned corners */
     int small;    /* the last step was */
+    int plain;    /* the Hessian itself, without duals */
 } icfi_progress;
 
 /* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
@@ -7509,7 +7510,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->stuck = 0;
         progress->cost = island->cost;
     }
-    if (progress->stuck >= 20) return ICF_STOP_FLOOR;
+    if (progress->stuck >= 20 && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
     icfi_read_direction(s, island);
     if (!progress->plain) {
         icfi_update_duals(s, island);
@@ -8551,7 +8552,8 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
-        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does
+        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
+        So it is where Newton's method gives up and rounding is not why: icfi_is_rounding
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own)
@@ -8592,10 +8594,10 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (island->stop != ICF_STOP_NONE) break;
         }
 #ifndef ICF_NO_INTERIOR_POINT
-        if (lost || (icfi_has_time(s, island) &&
-                     (newton ? tries > 0 && tries < 4 && island->iterations >= again
-                             : island->iterations >= patience &&
-                                   !(island->error < ICF_R(0.9) * last)))) {
+        if (lost ||
+            (icfi_has_time(s, island) &&
+             (newton ? tries > 0 && tries < 4 && island->iterations >= again
+                     : island->iterations >= patience && !(island->error < ICF_R(0.9) * last)))) {
             newton = 1;
             lost = 0;
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
