@@ -3174,15 +3174,15 @@ static void test_floor_after_corners(void)
                              : icf_vec3_make(R(0.0574720465), 0, R(0.0821030661));
     }
     TEST_CHECK(solve(s, NULL, v, &stats) == ICF_RESULT_OK);
-    /* velocities of 0.7 m/s are rounded by 6e-8 of that, and 500 s/m of dissipation make much of it: 8.4e-4 in
-       float; 0.29 where that is given up too early */
+    /* velocities of 0.7 m/s are rounded by 6e-8 of that, and 500 s/m of dissipation make much of it:
+       8.4e-4 in float; 0.29 where that is given up too early */
     TEST_CHECK_((double)stats.momentum_error <= larger(1e-5, 3e4 * EPS), "momentum error %.3g",
                 (double)stats.momentum_error);
 }
 
-/* A kilogram slides at 0.3 m/s without friction on a floor so stiff that the start is only 1e-7 m/s off: that is
-   less than the rounding of 0.3 m/s, but of a component that is rounded by far less, and it is half of its
-   weight. */
+/* A kilogram slides at 0.3 m/s without friction on a floor so stiff that the start is only 1e-7 m/s off:
+   that is less than the rounding of 0.3 m/s, but of a component that is rounded by far less, and it is
+   half of its weight. */
 static void test_floor_of_components(void)
 {
     const double dt = 0.01, k = 5e9, weight = 9.81;
