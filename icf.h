@@ -7293,16 +7293,114 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return icfi_out_of_budget(s, island);
 }
 
-/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity; or
-   Newton's step is so small that the method should be squaring the error each time, and four times it
-   has not even halved, or twice where the line search agrees with the model. `step` is its square
-   in the norm of A. */
-static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_real alpha,
-                         icf_real step, int32_t stale)
+/* Adds what rounding makes of the impulses of a contact, at most, to those of its link, when its velocities
+   are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if rounding
+   can lead there. */
+static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const icf_real* terms,
+                              icf_real* sum)
 {
-    icf_real few = 100 * ICFI_EPSILON * island->motion;
+    const icf_contact_term* t = &c->term;
+    icf_real x[3], v[3], g[3], reach;
+    const icf_real* h;
+    icfi_price price;
+    int32_t i, j;
+    for (i = 0; i < 3; i++) {
+        x[i] = ICF_FABS(c->bias[i]);
+        for (j = 0; j < rows; j++) x[i] += ICF_FABS(c->s[i * rows + j]) * terms[j];
+    }
+    x[2] += ICF_FABS(t->normal.vhat);
+    reach = x[2];
+    if (t->model == ICF_MODEL_SIMILAR) reach += t->mu1 * x[0] + t->mu2 * x[1];
+    ICFI_MEMCPY(v, c->v, sizeof v);
+    v[2] -= 2 * ICFI_EPSILON * reach;
+    icfi_contact_price(t, v, &price);
+    h = price.feasible ? price.h : c->price.h;
+    g[0] = ICF_FABS(h[0]) * x[0] + ICF_FABS(h[1]) * x[1] + ICF_FABS(h[2]) * x[2];
+    g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[3]) * x[1] + ICF_FABS(h[4]) * x[2];
+    g[2] = ICF_FABS(h[2]) * x[0] + ICF_FABS(h[4]) * x[1] + ICF_FABS(h[5]) * x[2];
+    for (i = 0; i < 3; i++) {
+        g[i] += ICF_FABS(c->price.impulse[i]);
+        for (j = 0; j < rows; j++) sum[j] += ICF_FABS(c->s[i * rows + j]) * g[i];
+    }
+    if (!c->spins) return;
+    for (i = 0; i < 3; i++) {
+        const icf_real* a = c->s + 6 * i;
+        x[i] = 0;
+        for (j = 0; j < 3; j++) x[i] += ICF_FABS(a[j]) * terms[3 + j];
+    }
+    h = c->spin_h;
+    g[0] = ICF_FABS(h[0]) * x[0] + ICF_FABS(h[1]) * x[1];
+    g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[2]) * x[1];
+    g[2] = ICF_FABS(h[3]) * x[2];
+    for (i = 0; i < 3; i++) {
+        g[i] += ICF_FABS(c->spin_impulse[i]);
+        for (j = 0; j < 3; j++) sum[3 + j] += ICF_FABS(c->s[6 * i + j]) * g[i];
+    }
+}
+
+/* Whether rounding explains the gradient: that of velocities, which stiff contacts make much of, that of
+   impulses, and that of momenta. Uses s->from. */
+static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    icf_real* noise = s->from;
+    icf_real sum = 0;
+    int32_t k, j, b, i, at;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            noise[i] = ICF_FABS(s->momentum[i]) + ICF_FABS(s->free_momentum[i]);
+        }
+    }
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k], rows = p->link_rows[link];
+        icf_real terms[6], gamma[6] = {0, 0, 0, 0, 0, 0};
+        for (i = 0; i < rows; i++) {
+            terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
+        }
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            const icf_real* block = p->blocks + s->block_at[b];
+            for (at = 0; at < rows * n; at++) {
+                terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
+            }
+        }
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_add_rounding(s->contact + s->contact_list[j], rows, terms, gamma);
+        }
+        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
+            const icfi_row_state* r = s->row + s->row_list[j];
+            gamma[r->row] += ICF_FABS(r->price[1]) + ICF_FABS(r->price[2]) * terms[r->row];
+        }
+        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            const icf_real* block = p->blocks + s->block_at[b];
+            for (at = 0; at < rows * n; at++) {
+                noise[s->first[c] + at % n] += ICF_FABS(block[at]) * gamma[at / n];
+            }
+        }
+    }
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            icf_real x = s->d[i] * noise[i];
+            sum += x * x;
+        }
+    }
+    return !(island->gradient > 4 * ICFI_EPSILON * ICF_SQRT(sum));
+}
+
+/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity, and
+   rounding explains the gradient (what rests on the ground and slides has a velocity across it that is
+   rounded by far less than that along it); or
+   Newton's steps are so small that the method should be squaring the error each time, and after four it
+   has not even halved, or after two where the line search agrees with the model: `idle` of them.
+   `small`: so is the next. */
+static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alpha, int small,
+                         int32_t idle)
+{
     int32_t k, i;
-    if (stale >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4) && step <= few * few) return 1;
+    if (small && idle >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4)) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
@@ -7313,7 +7411,7 @@ static int icfi_at_floor(const icfi_solve* s, const icfi_island* island, icf_rea
         }
         if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
     }
-    return 1;
+    return alpha == 0 || icfi_is_rounding(s, island);
 }
 
 /* v += alpha dv, and all that is to know there. Where rounding has led over a barrier after all, the
@@ -7407,6 +7505,9 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
+    int32_t
+        idle;  /* how many of the stale came after a small step: others may have turned corners */
+    int small; /* the last step was */
     int plain; /* the Hessian itself, without duals */
 } icfi_progress;
 
@@ -7432,7 +7533,7 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
-    icf_real slope = 0, step = 0, alpha;
+    icf_real slope = 0, step = 0, few = 100 * ICFI_EPSILON * island->motion, alpha;
     int32_t k, i;
     int good;
     if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
@@ -7452,6 +7553,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         return ICF_STOP_FLOOR;
     }
     progress->stale = island->error < progress->best / 2 ? 0 : progress->stale + 1;
+    if (!progress->stale) progress->idle = 0;
+    if (progress->stale && progress->small) progress->idle++;
+    progress->small = step <= few * few; /* in the norm of A */
     progress->best = icfi_min(progress->best, island->error);
     progress->stuck++;
     if (!progress->stale ||
@@ -7459,7 +7563,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->stuck = 0;
         progress->cost = island->cost;
     }
-    if (progress->stuck >= 20) return ICF_STOP_FLOOR;
+    if (progress->stuck >= 20 && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
     icfi_read_direction(s, island);
     if (!progress->plain) {
         icfi_update_duals(s, island);
@@ -7471,7 +7575,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     ICFI_PROFILE('L')
     alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-3));
     ICFI_PROFILE('I')
-    if (icfi_at_floor(s, island, alpha, step, progress->stale)) return ICF_STOP_FLOOR;
+    if (icfi_at_floor(s, island, alpha, progress->small, progress->idle)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
     island->iterations++;
     return ICF_STOP_NONE;
@@ -8482,7 +8586,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         icfi_warm_units(s, start / 10);
     }
     for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
+        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
         if (end != ICF_STOP_NONE) return end;
@@ -8542,15 +8646,16 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
-        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does
+        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
+        So it is where Newton's method gives up and rounding is not why: icfi_is_rounding
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0};
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
     icf_real last = ICF_REAL_MAX;
     int newton = !settled && !(own > 0);
-    int warm;
+    int warm, lost = 0; /* Newton's method leads no further, and rounding is not why */
     int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
     static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     if (s->guesses && !settled) icfi_start_from_guess(s, island);
@@ -8571,19 +8676,24 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)tries;
     (void)again;
     (void)higher;
+    (void)lost;
 #endif
     island->best.cost = ICF_REAL_MAX;
     icfi_copy_motion(s, island, s->v, s->start);
     for (;;) {
-        icfi_keep(s, island);
-        icfi_record(s, island);
-        island->stop = icfi_should_end(s, island);
-        if (island->stop != ICF_STOP_NONE) break;
+        if (!lost) {
+            icfi_keep(s, island);
+            icfi_record(s, island);
+            island->stop = icfi_should_end(s, island);
+            if (island->stop != ICF_STOP_NONE) break;
+        }
 #ifndef ICF_NO_INTERIOR_POINT
-        if (icfi_has_time(s, island) &&
-            (newton ? tries > 0 && tries < 4 && island->iterations >= again
-                    : island->iterations >= patience && !(island->error < ICF_R(0.9) * last))) {
+        if (lost ||
+            (icfi_has_time(s, island) &&
+             (newton ? tries > 0 && tries < 4 && island->iterations >= again
+                     : island->iterations >= patience && !(island->error < ICF_R(0.9) * last)))) {
             newton = 1;
+            lost = 0;
             if (settled && !tries) own = icfi_go_free(s, island);
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;
@@ -8597,6 +8707,14 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 #endif
         last = island->error;
         island->stop = icfi_newton_step(s, island, &progress);
+#ifndef ICF_NO_INTERIOR_POINT
+        lost = island->stop == ICF_STOP_FLOOR && island->convex && (settled || own > 0) &&
+               tries < 4 && icfi_has_time(s, island) && !icfi_is_rounding(s, island);
+        if (lost) {
+            progress.stuck = 0;
+            continue;
+        }
+#endif
         if (island->stop != ICF_STOP_NONE) break;
     }
     if (!island->at_best) icfi_return_to(s, island, s->best);
