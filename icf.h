@@ -8114,7 +8114,7 @@ static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real le
    and where it slips or is open nearly the velocity. */
 static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real guess[3], icf_real m)
 {
-    icf_real z[4], lam[4], r, q = 0, pull = t->w * t->c, slope, bend;
+    icf_real z[4], lam[4], r, q = 0, pull = t->w * t->c, slope = 0, bend = 0;
     int k;
     lam[0] = t->c;
     lam[1] = t->b1 > 0 ? guess[0] / t->b1 : 0;
