@@ -1478,7 +1478,7 @@ typedef struct icf_body_def {
     icf_transform pose;        /* of the body's axes */
     icf_vec3 velocity;         /* of the centre of mass, m/s, in the axes of the world */
     icf_vec3 angular_velocity; /* rad/s, in the axes of the world */
-    icf_real mass;             /* kg */
+    icf_real mass;             /* kg; 0: only for what joints tie to something heavier */
     icf_vec3 center;           /* centre of mass, in the axes of the body */
     icf_mat3 inertia;          /* about the centre of mass, in the axes of the body, kg m^2 */
     icf_real linear_damping, angular_damping; /* share of the velocity lost, 1/s */
@@ -1767,7 +1767,8 @@ ICF_API icf_result icf_world_step(icf_world* world, icf_real dt);
 /* The same, but the world stays where it is and keeps the touches: only results are as after the step. */
 ICF_API icf_result icf_world_try(icf_world* world, icf_real dt);
 
-/* Results of the last step. BAD_STATE before one, and after a step that failed, a load or a move. */
+/* Results of the last step. BAD_STATE before one, and after a step that failed, a load, a move, a body
+   destroyed, or more bodies than there was room for. */
 ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats);
 ICF_API int32_t icf_world_touch_count(const icf_world* world);
 ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,

@@ -89,17 +89,28 @@
        icf_scene_set_density(&scene, body, density);            // and its mass from them
        loop:
            icf_scene_step(&scene, dt);
-           icf_scene_events(&scene, &count);                    // who began or ended to touch, how hard
+           icf_scene_events(&scene, &count);                    // who began or ended to touch
            icf_scene_ray(...); icf_scene_debug_lines(...);
        icf_scene_destroy(&scene);
 
+   A ramp is a box with pose.q = icf_quat_from_rotation_vector(icf_vec3_make(0, angle, 0)).
+
    To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
-   icf_scene_solve, in place of icf_scene_step.
+   icf_scene_solve, with the same dt, in place of icf_scene_step. A stiffness of 0 takes a touch out. Either
+   of two things may be its A: a surface_velocity is that of B less that of A.
+
+   Destroying a body drops the results of the last step, touches and diagnosis, though not the events: first
+   collect what is to go, then destroy it.
 
    Which stiffness. A point of contact has that of the materials, by default 1e6 N/m. A box on its face has
    four of them; where faces meet in more than four points, these share the stiffness of four by their
    areas, so that nothing trembles where a corner becomes two. A stack of a ton sinks in by millimetres,
-   and heavier or finer things want another number in their material.
+   and heavier or finer things want another number in their material. What is to bounce wants a small
+   dissipation and a stiffness of its mass times (0.1 / dt)^2 or so: a blow must take several steps.
+
+   Starting at rest. In the step in which a contact is made the friction of ICF_MODEL_LAGGED is 0: what is to
+   stand on a slope from the first step on starts where it will rest, m g / (points stiffness) inside, or
+   takes ICF_MODEL_SIMILAR.
 
    Thin things at high speed. Shapes are kept from passing through each other along straight lines; what turns
    by much in a step can get through what is thinner than it. Shorter steps help.
@@ -124,7 +135,8 @@
    10000 to 1. Where two answers are equally good, as for concentric spheres, one is given, always the
    same. The order of A and B never matters.
 
-   Memory. Nothing allocates, and there are no callbacks. A broad phase is one block of the caller's
+   Memory. Nothing allocates but icf_scene_create, and scenes that it made when they grow; the one callback is
+   icf_scene.combine. A broad phase is one block of the caller's
    memory without pointers.
 */
 
@@ -506,7 +518,9 @@ typedef struct icf_scene_event {
     int32_t sensor;
     icf_collider a, b;
     icf_body body_a, body_b;
-    icf_real impulse; /* along the normal, all points together, N s */
+    /* along the normal, all points together, N s; of this step: a blow may take several, so add up BEGUN
+       and the PERSISTS after it */
+    icf_real impulse;
 } icf_scene_event;
 
 typedef struct icf_scene_hit {
@@ -589,7 +603,8 @@ ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
 ICF_API icf_result icf_scene_step(icf_scene* scene, icf_real dt);
 
 /* The two halves of it. Between them the touches of the world (icf_world_touches) may be changed in place and
-   more be added; those that were there before are gone. */
+   more be added; those that were there before are gone. dt must be the same: it says how far things may
+   get. */
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt);
 ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt);
 
@@ -602,8 +617,8 @@ ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t*
 
 /* The nearest collider whose category is in the mask, not a sensor, that a ray meets at 0 <= t <= t_most; 0
    if there is none. And colliders whose bounds overlap a box, in the order of their slots. Both look where
-   bodies were after the last step; call icf_scene_update if you moved some since, added colliders, or loaded
-   the scene. */
+   bodies were after the last step; call icf_scene_update if you moved or destroyed some since, added
+   colliders, or loaded the scene. */
 ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
                           icf_real t_most, uint32_t mask, icf_scene_hit* hit);
 ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,

@@ -9,12 +9,14 @@
        loop:
            icf_world_step(&world, dt);
            replay_frame(&r, &world);                       // after each step
-       if (!replay_write(&r, "build/box.html")) puts(r.error);
+       if (!replay_write(&r, "box.html")) puts(r.error);
        replay_free(&r);
 
    The page needs no network and nothing beside it: any browser opens it from the disk. It shows bodies, the
    forces of contacts, and plots of iterations and energy; `h` in it lists mouse, touch and keys. With
    #t=1.5 behind its address it opens at that time, in s, and waits.
+
+   With #define REPLAY_SCENE before it, replay_scene(&r, &scene) shows all colliders of a scene.
 
    Size: a body that moves takes 28 bytes a frame, a touch 14; what lies still takes nothing. With r.every = k
    only each k-th call of replay_frame becomes a frame.
