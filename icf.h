@@ -8095,16 +8095,24 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
 }
 
 /* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - w lambda_r = z, where square is |z|^2,
-   pull w c and least m / c: of s0 (1 - square / (s0 + pull)^2) = least the root that has lambda in its cone,
-   by Newton's method from above */
+   pull w c and least m / c: the root of f = s0 (1 - square / (s0 + pull)^2) - least that has lambda in its
+   cone, by Newton's method inside its bracket */
 static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real least)
 {
-    icf_real x = ICF_SQRT(square) + least;
+    icf_real z = ICF_SQRT(square), low = icfi_max(0, z - pull), high = z + least, x = high;
     int i;
-    for (i = 0; i < 30; i++) {
+    for (i = 0; i < 60; i++) {
         icf_real y = 1 / (x + pull), q = square * y * y;
         icf_real f = x * (1 - q) - least, slope = 1 - q + 2 * x * q * y, next = x - f / slope;
-        if (!(next < x) || !(next > 0)) break;
+        if (f > 0) {
+            high = x;
+        } else {
+            low = x;
+        }
+        if (ICF_FABS(f) <= ICF_R(1e-3) * least)
+            break; /* as near the central path as it needs to be */
+        if (!(next > low && next < high)) next = low + (high - low) / 2;
+        if (!(next > low && next < high)) return high;
         x = next;
     }
     return x;
@@ -8115,6 +8123,7 @@ static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real le
    and where it slips or is open nearly the velocity. */
 static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real guess[3], icf_real m)
 {
+    const icf_real guard = 1 + 4 * ICFI_EPSILON;
     icf_real z[4], lam[4], r, q = 0, pull = t->w * t->c, slope = 0, bend = 0;
     int k;
     lam[0] = t->c;
@@ -8153,12 +8162,15 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
             t->s[k] = (high - low) / 2 * axis;
             t->lam[k] = (m / high - m / low) / 2 * axis;
         }
+        t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
         if (t->law) {
             t->u = icfi_unit_inverse(t, t->lam[0], t->s[0]);
             (void)icfi_unit_law(t, t->u, &slope, &bend);
             t->least = bend * ICF_R(1e-12);
         }
     }
+    /* rounding must not put s onto its cone */
+    t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
     t->omega = 1;
 }
 
@@ -8648,7 +8660,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
-        So it is where Newton's method gives up and rounding is not why: icfi_is_rounding
+        So it is where A or D give up and rounding is not why: icfi_is_rounding
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
@@ -8752,7 +8764,10 @@ static int icfi_recall_pattern(const icfi_solve* s, icfi_island* island, size_t 
     const icf_workspace* w = s->workspace;
     size_t end = s->bytes / ICFI_GRANULE * ICFI_GRANULE, bytes = w->kept;
     icf_sparse* sparse = &island->sparse;
-    if (bytes <= ICFI_KEPT_STRUCT || bytes > end || s->island_at > end - bytes) return 0;
+    if (bytes <= ICFI_KEPT_STRUCT || bytes > end ||
+        pattern + (bytes - ICFI_KEPT_STRUCT) > end - bytes) {
+        return 0;
+    }
     if (icfi_add_up(s->memory + end - bytes, bytes) != w->kept_sum) return 0;
     ICFI_MEMCPY(sparse, s->memory + end - ICFI_KEPT_STRUCT, sizeof *sparse);
     sparse->pattern = s->memory + end - bytes;
@@ -13920,10 +13935,16 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
     }
     s.session->touches += written;
     if (needed > s.header->contacts - s.session->touches) {
-        if (needed > 0x7fffffff - s.session->touches) return ICF_RESULT_OVERFLOW;
+        if (needed > 0x7fffffff - s.session->touches) {
+            s.session->touches -= written;
+            return ICF_RESULT_OVERFLOW;
+        }
         result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + needed);
-        if (result != ICF_RESULT_OK) return result;
         icfi_sim_open(world, &s);
+        if (result != ICF_RESULT_OK) {
+            s.session->touches -= written;
+            return result;
+        }
     }
     *place = s.touch + s.session->touches;
     *room = s.header->contacts - s.session->touches;
