@@ -2210,7 +2210,45 @@ static void test_tree_too_large(void)
     }
 }
 
+/* Touches written in place are those that icf_world_add_touch would have added, and a call that is refused, for
+   want of memory or by its numbers, takes none. */
+static void test_write_touches(void)
+{
+    static double memory[1 << 17];
+    icf_world_def def = icf_default_world_def();
+    icf_body_def body = icf_default_body_def();
+    icf_world w;
+    icf_body b;
+    icf_touch* place = NULL;
+    int32_t room = 0, count = -1;
+    def.contacts = 10;
+    memset(&w, 0, sizeof w);
+    CHECK_RESULT(icf_world_init(&w, memory, sizeof memory, &def), ICF_RESULT_OK);
+    CHECK_RESULT(icf_body_create(&w, &body, &b), ICF_RESULT_OK);
+    CHECK_RESULT(icf_world_write_touches(&w, 0, 5, &place, &room), ICF_RESULT_OK);
+    TEST_CHECK(place != NULL && room == 10);
+    for (count = 0; place && count < 5; count++) {
+        place[count] = icf_default_touch(&w);
+        place[count].b = b;
+        place[count].id = (uint64_t)count + 1;
+    }
+    CHECK_RESULT(icf_world_write_touches(&w, 5, 8, &place, &room), ICF_RESULT_TOO_SMALL);
+    (void)icf_world_touches(&w, &count);
+    TEST_CHECK(count == 0 && place == NULL && room == 0);
+    CHECK_RESULT(icf_world_write_touches(&w, 5, 0x7fffffff, &place, &room), ICF_RESULT_OVERFLOW);
+    CHECK_RESULT(icf_world_write_touches(&w, 11, 0, &place, &room), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_write_touches(&w, -1, 0, &place, &room), ICF_RESULT_BAD_ARGUMENT);
+    (void)icf_world_touches(&w, &count);
+    TEST_CHECK(count == 0);
+    CHECK_RESULT(icf_world_write_touches(&w, 5, 5, &place, &room), ICF_RESULT_OK);
+    TEST_CHECK(room == 5);
+    TEST_CHECK(icf_world_touches(&w, &count)[4].id == 5 && count == 5);
+    CHECK_RESULT(icf_world_step(&w, ICF_R(0.01)), ICF_RESULT_OK);
+    TEST_CHECK(icf_world_touch_count(&w) == 5);
+}
+
 TEST_LIST = {
+    {"write_touches",              test_write_touches             },
     {"free_fall",                  test_free_fall                 },
     {"center_of_mass",             test_center_of_mass            },
     {"momentum",                   test_momentum                  },
