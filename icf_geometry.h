@@ -557,8 +557,8 @@ ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def);
 ICF_API void icf_scene_destroy(icf_scene* scene);
 #endif
 
-/* The world and the shapes together, as icf_world_save and so on do it; not what colliders destroyed since the
-   last step touched, of which a scene that is loaded tells no end. */
+/* The world and the shapes together, as icf_world_save and so on do it; not what colliders destroyed since
+   the last step touched, of which a scene that is loaded tells no end. */
 ICF_API size_t icf_scene_save_bytes(const icf_scene* scene);
 ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity);
 ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count);
