@@ -10,6 +10,7 @@
    hour is at least 50000 steps. */
 
 #include "bench.h"
+#include "clutter.h"
 
 #define ICF_IMPLEMENTATION
 #include "icf_geometry.h"
@@ -20,34 +21,7 @@
 #endif
 
 enum { BODIES = 8 };
-static const double side = 0.05, wall = 0.4, gravity = 9.81, dt = 0.01;
-
-// numbers from -1 to 1, the same in every program that plays this scene
-static double hash(uint32_t i, uint32_t j)
-{
-    uint32_t x = i * 747796405u + j * 2891336453u + 12345u;
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    x ^= x >> 16;
-    return (double)x / 2147483648.0 - 1;
-}
-
-static int is_box(int i)
-{
-    return (i % 4 + i / 4) & 1;
-}
-
-static double mass_of(int i)
-{
-    return is_box(i) ? 1 : 0.524;
-}
-
-static double inertia_of(int i)
-{
-    return is_box(i) ? mass_of(i) * 4 * side * side / 6 : 0.4 * mass_of(i) * side * side;
-}
+static const double dt = 0.01;
 
 static void must(icf_result result, const icf_scene* s, const char* what)
 {
@@ -64,7 +38,7 @@ static void add_wall(icf_scene* s, icf_vec3 at, icf_vec3 axis, double angle)
     d.shape = icf_half_space();
     d.shape.pose.p = at;
     d.shape.pose.q = icf_quat_make(axis.x * sine, axis.y * sine, axis.z * sine, cos(angle / 2));
-    d.material.friction = 1;
+    d.material.friction = CLUTTER_FRICTION;
     must(icf_collider_create(s, &d, &name), s, "a wall");
 }
 
@@ -75,28 +49,28 @@ static void make(icf_scene* s, icf_body* body)
     int i;
     must(icf_scene_create(s, &def), s, "the scene");
     add_wall(s, icf_vec3_make(0, 0, 0), icf_vec3_make(1, 0, 0), 0);
-    add_wall(s, icf_vec3_make(wall, 0, 0), icf_vec3_make(0, 1, 0), -quarter);
-    add_wall(s, icf_vec3_make(-wall, 0, 0), icf_vec3_make(0, 1, 0), quarter);
-    add_wall(s, icf_vec3_make(0, wall, 0), icf_vec3_make(1, 0, 0), quarter);
-    add_wall(s, icf_vec3_make(0, -wall, 0), icf_vec3_make(1, 0, 0), -quarter);
+    add_wall(s, icf_vec3_make(CLUTTER_WALL, 0, 0), icf_vec3_make(0, 1, 0), -quarter);
+    add_wall(s, icf_vec3_make(-CLUTTER_WALL, 0, 0), icf_vec3_make(0, 1, 0), quarter);
+    add_wall(s, icf_vec3_make(0, CLUTTER_WALL, 0), icf_vec3_make(1, 0, 0), quarter);
+    add_wall(s, icf_vec3_make(0, -CLUTTER_WALL, 0), icf_vec3_make(1, 0, 0), -quarter);
     for (i = 0; i < BODIES; i++) {
-        const uint32_t n = (uint32_t)i;
-        const double inertia = inertia_of(i);
+        const double inertia = clutter_inertia(i);
         icf_body_def b = icf_default_body_def();
         icf_collider_def c = icf_default_collider_def();
         icf_collider name;
-        b.mass = mass_of(i);
+        clutter_body start;
+        b.mass = clutter_mass(i);
         b.inertia =
             icf_mat3_from_columns(icf_vec3_make(inertia, 0, 0), icf_vec3_make(0, inertia, 0),
                                   icf_vec3_make(0, 0, inertia));
-        b.pose.p = icf_vec3_make((i & 1 ? 0.2 : -0.2) + 0.01 * hash(n, 0),
-                                 (i & 2 ? 0.2 : -0.2) + 0.01 * hash(n, 1), 0.065 + 0.125 * (i / 4));
-        b.pose.q = icf_quat_normalize(
-            icf_quat_make(0.05 * hash(n, 2), 0.05 * hash(n, 3), 0.5 * hash(n, 4), 1));
+        clutter_start(i, &start);
+        b.pose.p = icf_vec3_make(start.p[0], start.p[1], start.p[2]);
+        b.pose.q = icf_quat_make(start.q[1], start.q[2], start.q[3], start.q[0]);
         must(icf_body_create(&s->world, &b, &body[i]), s, "a body");
-        c.shape = is_box(i) ? icf_box(side, side, side) : icf_sphere(side);
+        c.shape = clutter_is_cube(i) ? icf_box(CLUTTER_HALF, CLUTTER_HALF, CLUTTER_HALF)
+                                     : icf_sphere(CLUTTER_HALF);
         c.body = body[i];
-        c.material.friction = 1;
+        c.material.friction = CLUTTER_FRICTION;
         must(icf_collider_create(s, &c, &name), s, "a shape");
     }
 }
@@ -104,99 +78,22 @@ static void make(icf_scene* s, icf_body* body)
 // ------------------------------------------------------------------------------------------------
 // Overlaps, from poses alone
 
-typedef struct pose {
-    double p[3], r[9]; /* r: row-major */
-    int box;
-} pose;
-
-static pose pose_of(const icf_body_state* s, int box)
-{
-    const double x = s->pose.q.x, y = s->pose.q.y, z = s->pose.q.z, w = s->pose.q.w;
-    pose o = {
-        {s->pose.p.x,          s->pose.p.y,         s->pose.p.z},
-        { 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), 2 * (x * y + w * z),
-         1 - 2 * (x * x + z * z), 2 * (y * z - w * x), 2 * (x * z - w * y), 2 * (y * z + w * x),
-         1 - 2 * (x * x + y * y)},
-        0
-    };
-    o.box = box;
-    return o;
-}
-
-static double depth_in_wall(const pose* a, int axis, double sign, double at)
-{
-    const double* row = a->r + 3 * axis;
-    double reach = a->box ? side * (fabs(row[0]) + fabs(row[1]) + fabs(row[2])) : side;
-    return at - (sign * a->p[axis] - reach);
-}
-
-static double depth_of_ball_in_box(const pose* ball, const pose* box)
-{
-    double out = 0, in = -1;
-    int i, k;
-    for (i = 0; i < 3; i++) {
-        double x = 0, e;
-        for (k = 0; k < 3; k++) x += box->r[3 * k + i] * (ball->p[k] - box->p[k]);
-        e = fabs(x) - side;
-        if (e > 0) out += e * e;
-        if (e > in) in = e;
-    }
-    return out > 0 ? side - sqrt(out) : side - in;
-}
-
-// by separating axes: three faces of each, nine pairs of edges
-static double depth_of_boxes(const pose* a, const pose* b)
-{
-    double best = 1;
-    int axis, i, k;
-    for (axis = 0; axis < 15; axis++) {
-        double n[3], reach = 0, gap = 0, length, depth;
-        if (axis < 6) {
-            const pose* o = axis < 3 ? a : b;
-            for (i = 0; i < 3; i++) n[i] = o->r[3 * i + axis % 3];
-        } else {
-            const double *u = a->r + (axis - 6) / 3, *v = b->r + (axis - 6) % 3;
-            n[0] = u[3] * v[6] - u[6] * v[3];
-            n[1] = u[6] * v[0] - u[0] * v[6];
-            n[2] = u[0] * v[3] - u[3] * v[0];
-        }
-        length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-        if (length < 1e-6) continue;
-        for (i = 0; i < 3; i++) {
-            double in_a = 0, in_b = 0;
-            for (k = 0; k < 3; k++) {
-                in_a += n[k] * a->r[3 * k + i];
-                in_b += n[k] * b->r[3 * k + i];
-            }
-            reach += side * (fabs(in_a) + fabs(in_b));
-            gap += n[i] * (b->p[i] - a->p[i]);
-        }
-        depth = (reach - fabs(gap)) / length;
-        if (depth < best) best = depth;
-    }
-    return best;
-}
-
 static double deepest(const icf_body_state* state)
 {
-    pose at[BODIES];
-    double most = 0;
-    int i, k;
-    for (i = 0; i < BODIES; i++) at[i] = pose_of(&state[i], is_box(i));
+    clutter_body at[BODIES];
+    int i;
+    memset(at, 0, sizeof at);
     for (i = 0; i < BODIES; i++) {
-        const pose* a = &at[i];
-        most = fmax(most, depth_in_wall(a, 2, 1, 0));
-        for (k = 0; k < 4; k++) most = fmax(most, depth_in_wall(a, k / 2, k % 2 ? 1 : -1, -wall));
-        for (k = 0; k < i; k++) {
-            const pose* b = &at[k];
-            double x = a->p[0] - b->p[0], y = a->p[1] - b->p[1], z = a->p[2] - b->p[2];
-            most = fmax(most, a->box && b->box ? depth_of_boxes(a, b)
-                              : a->box         ? depth_of_ball_in_box(b, a)
-                              : b->box         ? depth_of_ball_in_box(a, b)
-                                               : 2 * side - sqrt(x * x + y * y + z * z));
-        }
+        const icf_transform* pose = &state[i].pose;
+        at[i].p[0] = pose->p.x;
+        at[i].p[1] = pose->p.y;
+        at[i].p[2] = pose->p.z;
+        at[i].q[0] = pose->q.w;
+        at[i].q[1] = pose->q.x;
+        at[i].q[2] = pose->q.y;
+        at[i].q[3] = pose->q.z;
     }
-    return most;
+    return clutter_penetration(at, BODIES, 1).most;
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -236,11 +133,11 @@ static look look_at(const icf_scene* s, const icf_body* body)
         icf_body_state* b = &l.state[i];
         const icf_quat* q = &b->pose.q;
         must(icf_body_get_state(&s->world, body[i], b), s, "a state");
-        e = 0.5 * mass_of(i) * icf_vec3_dot(b->velocity, b->velocity) +
-            0.5 * inertia_of(i) * icf_vec3_dot(b->angular_velocity, b->angular_velocity);
+        e = 0.5 * clutter_mass(i) * icf_vec3_dot(b->velocity, b->velocity) +
+            0.5 * clutter_inertia(i) * icf_vec3_dot(b->angular_velocity, b->angular_velocity);
         l.kinetic += e;
-        if (is_box(i)) l.cubes += e;
-        l.energy += mass_of(i) * gravity * b->center.z;
+        if (clutter_is_cube(i)) l.cubes += e;
+        l.energy += clutter_mass(i) * CLUTTER_GRAVITY * b->center.z;
         l.quaternion = fmax(l.quaternion,
                             fabs(sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w) - 1));
     }
@@ -257,7 +154,7 @@ static void creep(const look* from, const look* to, double* moved, double* turne
     int i;
     *moved = *turned = 0;
     for (i = 0; i < BODIES; i++) {
-        if (!is_box(i)) continue;
+        if (!clutter_is_cube(i)) continue;
         const icf_quat a = from->state[i].pose.q, b = to->state[i].pose.q;
         const icf_quat d = icf_quat_mul(icf_quat_conjugate(a), b);
         const icf_vec3 x = icf_vec3_sub(to->state[i].center, from->state[i].center);
