@@ -1,44 +1,59 @@
 #!/bin/sh
-# Runs test programs: tests/run.sh PROGRAM...
+# Runs test programs, as many at a time as there are processors: tests/run.sh PROGRAM...
 # Each test is run by itself, by name, so that a crash costs one test. A line a program; the last line is
 # "N passed, M failed" over all of them, also left in $CLOSING, or build/closing-line. Uses only what both
 # tests/acutest.h and the upstream acutest.h offer: --list, a test's name as argument, the exit code.
 
-passed=0
-failed=0
-mkdir -p build
-log=build/test-output.$$
-list=build/test-list.$$
-trap 'rm -f "$log" "$list"' EXIT
-
-for program in "$@"; do
-    program_passed=0
-    program_failed=0
-    if "$program" --list >"$log" 2>&1; then
-        sed -n 's/^  //p' "$log" >"$list"
-    else
-        : >"$list"
-        cat "$log"
-    fi
-    if [ ! -s "$list" ]; then
-        echo "$program: lists no tests"
-        program_failed=1
-    fi
-    while read -r name; do
-        "$program" "$name" >"$log" 2>&1 </dev/null
-        code=$?
-        if [ $code -eq 0 ]; then
-            program_passed=$((program_passed + 1))
+# run_one PROGRAM NOTES: the tests of one program; what they say, and "PASSED FAILED" in NOTES/NAME.count
+run_one() {
+    program=$1
+    name=$2/$(echo "$1" | tr / _)
+    passed=0
+    failed=0
+    {
+        if "$program" --list >"$name.log" 2>&1; then
+            sed -n 's/^  //p' "$name.log" >"$name.list"
         else
-            program_failed=$((program_failed + 1))
-            cat "$log"
-            [ $code -eq 1 ] || echo "$program $name: ended with code $code"
+            : >"$name.list"
+            cat "$name.log"
         fi
-    done <"$list"
-    echo "$program: $program_passed of $((program_passed + program_failed)) tests passed"
-    passed=$((passed + program_passed))
-    failed=$((failed + program_failed))
-done
+        if [ ! -s "$name.list" ]; then
+            echo "$program: lists no tests"
+            failed=1
+        fi
+        while read -r test; do
+            "$program" "$test" >"$name.log" 2>&1 </dev/null
+            code=$?
+            if [ $code -eq 0 ]; then
+                passed=$((passed + 1))
+            else
+                failed=$((failed + 1))
+                cat "$name.log"
+                [ $code -eq 1 ] || echo "$program $test: ended with code $code"
+            fi
+        done <"$name.list"
+        echo "$program: $passed of $((passed + failed)) tests passed"
+    } >"$name.said"
+    cat "$name.said"
+    echo $passed $failed >"$name.count"
+}
 
-echo "$passed passed, $failed failed" | tee "${CLOSING:-build/closing-line}"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+if [ "$1" = --one ]; then
+    run_one "$3" "$2"
+    exit 0
+fi
+
+mkdir -p build
+notes=build/test-notes.$$
+mkdir "$notes" || exit 1
+trap 'rm -rf "$notes"' EXIT
+
+printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)" -n 1 sh "$0" --one "$notes"
+
+# a program that left no count is one failure
+cat "$notes"/*.count 2>/dev/null | awk -v programs=$# '{ passed += $1; failed += $2 }
+    END { failed += programs - NR; print passed + 0 " passed, " failed + 0 " failed"
+          exit failed > 0 || passed == 0 }' >"$notes/closing"
+code=$?
+tee "${CLOSING:-build/closing-line}" <"$notes/closing"
+exit $code
