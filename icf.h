@@ -8706,7 +8706,6 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
              (newton ? tries > 0 && tries < 4 && island->iterations >= again
                      : island->iterations >= patience && !(island->error < ICF_R(0.9) * last)))) {
             newton = 1;
-            lost = 0;
             if (settled && !tries) own = icfi_go_free(s, island);
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;

@@ -712,7 +712,8 @@ static void test_fast(void)
                               : i % 3 == 1 ? icf_box(R(0.1), R(0.08), R(0.1))
                                            : icf_capsule(R(0.05), R(0.1));
             icf_transform pose = random_pose(0);
-            pose.p = vec((i % 10 - 4.5) * 0.5, (i / 10 - 4.5) * 0.5, random_between(1, 2));
+            int row = i / 10;
+            pose.p = vec((i % 10 - 4.5) * 0.5, (row - 4.5) * 0.5, random_between(1, 2));
             (void)add_body_of(&s, shape, 1, pose, random_direction(50), &m);
         }
         start = energy_of(&s.world);
