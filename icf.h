@@ -5725,11 +5725,19 @@ typedef struct icfi_unit {
     icf_real k0, kr, t00; /* k = (k0, kr axis) */
 } icfi_unit;
 
+/* A block that reads a free body, [I, -[r]x; 0, I] times `sign`: the velocity of a point of it, at r from
+   its centre, and its angular velocity if the link has six rows. Sign 0: any other block */
+typedef struct icfi_lever {
+    icf_real sign;
+    icf_vec3 r;
+} icfi_lever;
+
 /* Where the pieces of a workspace are, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
-    size_t bias_at, block_at, coupling_at, contact_start, contact_list, row_start, row_list, key;
+    size_t bias_at, block_at, lever, coupling_at, contact_start, contact_list, row_start, row_list,
+        key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du, best,
         hold, kept, unit;
     size_t scratch, from, contact, row, island;
@@ -5754,6 +5762,7 @@ typedef struct icfi_solve {
     int32_t *coupling_start, *coupling_list, *bias_at, *contact_start, *contact_list, *row_start,
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
+    icfi_lever* lever; /* of each block */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
     icf_real *u, *du, *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
@@ -5907,6 +5916,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->coupling_list = icfi_arena_take(arena, m, i4);
     at->bias_at = icfi_arena_take(arena, l + 1, i4);
     at->block_at = icfi_arena_take(arena, b + 1, s8);
+    at->lever = icfi_arena_take(arena, b, sizeof(icfi_lever));
     at->coupling_at = icfi_arena_take(arena, m + 1, s8);
     at->contact_start = icfi_arena_take(arena, l + 2, i4);
     at->contact_list = icfi_arena_take(arena, (size_t)p->contacts, i4);
@@ -6008,6 +6018,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(coupling_list, int32_t);
     ICFI_PIECE(bias_at, int32_t);
     ICFI_PIECE(block_at, size_t);
+    ICFI_PIECE(lever, icfi_lever);
     ICFI_PIECE(coupling_at, size_t);
     ICFI_PIECE(contact_start, int32_t);
     ICFI_PIECE(contact_list, int32_t);
@@ -6096,6 +6107,94 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
     ICFI_WIDEST_END();
 }
 
+/* The same for the blocks of free bodies, in which all but the lever is known */
+
+/* Whether block k of a link of so many rows is one, and which */
+static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
+{
+    icfi_lever none, l;
+    int32_t i, j;
+    ICFI_MEMSET(&none, 0, sizeof none);
+    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return none;
+    l.sign = m[0];
+    l.r = icf_vec3_make(l.sign * m[11], l.sign * m[15], l.sign * m[4]);
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
+            icf_real one = i == j ? l.sign : 0;
+            if (m[6 * i + j] != one) return none;
+            if (rows == 6 && (m[6 * (3 + i) + j] != 0 || m[6 * (3 + i) + 3 + j] != one))
+                return none;
+        }
+        if (m[6 * i + 3 + i] != 0) return none;
+    }
+    return m[5] == -m[15] && m[9] == -m[4] && m[16] == -m[11] ? l : none;
+}
+
+/* u += K v */
+static void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v, icf_real* u)
+{
+    icf_vec3 r = l->r;
+    u[0] += l->sign * (v[0] + (v[4] * r.z - v[5] * r.y));
+    u[1] += l->sign * (v[1] + (v[5] * r.x - v[3] * r.z));
+    u[2] += l->sign * (v[2] + (v[3] * r.y - v[4] * r.x));
+    if (rows < 6) return;
+    u[3] += l->sign * v[3];
+    u[4] += l->sign * v[4];
+    u[5] += l->sign * v[5];
+}
+
+/* to += K' x */
+static void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x, icf_real* to)
+{
+    icf_real a = l->sign * x[0], b = l->sign * x[1], c = l->sign * x[2];
+    to[0] += a;
+    to[1] += b;
+    to[2] += c;
+    to[3] += l->r.y * c - l->r.z * b;
+    to[4] += l->r.z * a - l->r.x * c;
+    to[5] += l->r.x * b - l->r.y * a;
+    if (rows < 6) return;
+    to[3] += l->sign * x[3];
+    to[4] += l->sign * x[4];
+    to[5] += l->sign * x[5];
+}
+
+/* T = W K but for the sign, 6 x 6 whatever the rows */
+static void icfi_turn_lever(int32_t rows, const icfi_lever* l, const icf_real* w, icf_real t[36])
+{
+    int32_t i;
+    for (i = 0; i < rows; i++, w += rows, t += 6) {
+        t[0] = w[0];
+        t[1] = w[1];
+        t[2] = w[2];
+        t[3] = l->r.y * w[2] - l->r.z * w[1];
+        t[4] = l->r.z * w[0] - l->r.x * w[2];
+        t[5] = l->r.x * w[1] - l->r.y * w[0];
+        if (rows < 6) continue;
+        t[3] += w[3];
+        t[4] += w[4];
+        t[5] += w[5];
+    }
+    for (i = 6 * rows; i < 36; i++) t++[0] = 0;
+}
+
+/* Column by column, ld apart: to += sign K' T but for the sign of K */
+static void icfi_add_lever(const icfi_lever* l, icf_real sign, const icf_real t[36], icf_real* to,
+                           int32_t ld)
+{
+    int32_t i;
+    icf_real *second = to + ld, *third = second + ld, *turn = third + ld;
+    for (i = 0; i < 6; i++) {
+        icf_real x = t[i], y = t[6 + i], z = t[12 + i];
+        to[i] += sign * x;
+        second[i] += sign * y;
+        third[i] += sign * z;
+        turn[i] += sign * (t[18 + i] + (l->r.y * z - l->r.z * y));
+        turn[ld + i] += sign * (t[24 + i] + (l->r.z * x - l->r.x * z));
+        turn[2 * ld + i] += sign * (t[30 + i] + (l->r.x * y - l->r.y * x));
+    }
+}
+
 /* ---- the door: everything that the caller gives is looked at once ---- */
 
 static icf_result icfi_check_block(int32_t n, const icf_real* a)
@@ -6177,7 +6276,9 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
         }
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             size_t size = (size_t)p->clique_sizes[p->block_clique[k]];
-            if (!icfi_all_finite(rows * size, p->blocks + s->block_at[k])) {
+            const icf_real* block = p->blocks + s->block_at[k];
+            s->lever[k] = icfi_find_lever(p->link_rows[i], (int32_t)size, block);
+            if (!icfi_all_finite(rows * size, block)) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
             }
         }
@@ -6389,6 +6490,10 @@ static void icfi_read_link(const icfi_solve* s, int32_t link, const icf_real* v,
     int32_t k, rows = p->link_rows[link];
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k];
+        if (s->lever[k].sign != 0) {
+            icfi_read_lever(rows, s->lever + k, v + s->first[c], u);
+            continue;
+        }
         icfi_apply(rows, p->clique_sizes[c], p->blocks + s->block_at[k], v + s->first[c], u, 1);
     }
 }
@@ -6721,6 +6826,10 @@ static void icfi_gather_link(icfi_solve* s, int32_t link)
     icfi_sum_impulses(s, link, gamma);
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
         int32_t c = p->block_clique[b];
+        if (s->lever[b].sign != 0) {
+            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
+            continue;
+        }
         if (p->clique_sizes[c] > 8) {
             icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
                              gamma, s->impulse + s->first[c], p->clique_sizes[c]);
@@ -6864,6 +6973,34 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
 #define ICFI_PROFILE(part)
 #endif
 
+/* Whether a link is of one or two free bodies */
+static int icfi_has_levers(const icfi_solve* s, int32_t link)
+{
+    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
+    return (end == first + 1 && s->lever[first].sign != 0) ||
+           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
+}
+
+/* Adds K' W K of such a link; `edge` is the number of its pair, if there is one, and goes on. */
+static void icfi_assemble_levers(const icfi_solve* s, icfi_island* island, int32_t link,
+                                 const icf_real* w, int32_t* edge)
+{
+    const icf_problem* p = s->p;
+    const icfi_lever* l = s->lever + p->link_start[link];
+    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
+    icf_real t[2][36], *to = island->dense;
+    for (k = 0; k < blocks; k++) {
+        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
+        icfi_turn_lever(p->link_rows[link], l + k, w, t[k]);
+        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
+        if (to) icfi_add_lever(l + k, 1, t[k], to, ld);
+    }
+    if (blocks < 2) return;
+    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+    if (to && ld > 0) icfi_add_lever(l + 1, l[0].sign * l[1].sign, t[0], to, ld);
+    if (to && ld < 0) icfi_add_lever(l, l[0].sign * l[1].sign, t[1], to, -ld); /* stored turned */
+}
+
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
@@ -6893,6 +7030,10 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
     for (k = 0; k < links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
         icfi_link_hessian(s, link, w);
+        if (icfi_has_levers(s, link)) {
+            icfi_assemble_levers(s, island, link, w, &edge);
+            continue;
+        }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
             const icf_real* block = p->blocks + s->block_at[b];

@@ -625,10 +625,12 @@ static icf_scene scene_of(int model)
     return s;
 }
 
+#ifndef ICF_FLOAT
 static icf_transform at(double x, double y, double z)
 {
     return icf_transform_make(icf_quat_identity(), vec(x, y, z));
 }
+#endif
 
 /* A tonne on a gram, both cubes of 20 cm, at rest after 2 s as deep as its weight says. In float its weight
    has a rounding of 0.6 mN, and the gram is away in a minute. */

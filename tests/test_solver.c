@@ -2599,6 +2599,78 @@ static void test_frames_are_rows(void)
     }
 }
 
+/* Bodies that touch each other and the ground, by links of three and six rows; with `scale` 2 each of
+   velocities half as large, so that no block is one that the solver knows by its lever */
+static void make_three_bodies(scene* s, double scale)
+{
+    static const int32_t pair[5][2] = {
+        {0, 1 },
+        {2, 1 },
+        {2, 0 },
+        {0, -1},
+        {1, -1}
+    };
+    int32_t i, j, k;
+    random_seed(SEED);
+    scene_begin(s, 0.01);
+    for (i = 0; i < 3; i++) {
+        double mass[36] = {0}, m = random_between(0.5, 2) * scale * scale;
+        for (j = 0; j < 3; j++) {
+            mass[7 * j] = m;
+            mass[7 * (3 + j)] = m * random_between(0.2, 0.4);
+        }
+        mass[22] = mass[27] = 0.1 * m;
+        scene_clique(s, 6, mass);
+        for (j = 0; j < 6; j++) s->v_free[6 * i + j] = R(random_between(-1, 1) / scale);
+    }
+    for (i = 0; i < 5; i++) {
+        int32_t rows = i % 2 ? 6 : 3;
+        scene_link(s, rows);
+        for (k = 0; k < 2; k++) {
+            double arm[3];
+            for (j = 0; j < 3; j++) arm[j] = random_between(-1, 1);
+            if (pair[i][k] >= 0) scene_block_arm(s, pair[i][k], arm, (k ? -1 : 1) * scale);
+        }
+        for (k = 0; k < (rows == 6 ? 3 : 1); k++) {
+            icf_contact* c = scene_contact(s, i);
+            c->normal = icf_vec3_normalize(
+                icf_vec3_make(R(random_between(-1, 1)), R(random_between(-1, 1)), R(1.5)));
+            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
+            c->distance = R(-0.001);
+            c->stiffness = R(1e4);
+            c->friction = R(0.5);
+            if (rows == 6) c->point.x = R(0.3 * k);
+            if (rows == 6) c->point.y = R(0.2 * k * k);
+        }
+    }
+}
+
+/* Blocks of free bodies are multiplied by their levers: the answer, and the iterations to it, are those of
+   other blocks; and what only looks like one is another block. */
+static void test_levers(void)
+{
+    icf_real v[18], w[18];
+    icf_stats by_lever, by_block;
+    int32_t i, entry;
+    make_three_bodies(&first_scene, 1);
+    make_three_bodies(&second_scene, 2);
+    TEST_ASSERT(second_scene.blocks[0] == 2);
+    solve_exactly(&first_scene, v, &by_lever);
+    solve_exactly(&second_scene, w, &by_block);
+    for (i = 0; i < 18; i++) {
+        TEST_CHECK_(near(2 * (double)w[i], (double)v[i], 1e3 * EPS, 1e3 * EPS),
+                    "%d: %g, by lever %g", (int)i, 2 * (double)w[i], (double)v[i]);
+    }
+    check_answer(&first_scene, v, "by lever");
+    TEST_CHECK(by_lever.iterations > 2 && by_lever.iterations <= by_block.iterations + 1);
+    for (entry = 0; entry < first_scene.block_numbers; entry++) {
+        make_three_bodies(&second_scene, 1);
+        second_scene.blocks[entry] += R(0.5);
+        solve_exactly(&second_scene, v, &by_block);
+        check_answer(&second_scene, v, "a block that is none of a body");
+    }
+}
+
 /* A tangent of zero is any tangent: where friction is isotropic that changes nothing. */
 static void test_any_tangent(void)
 {
@@ -4605,6 +4677,7 @@ TEST_LIST = {
     {"barriers_from_afar",       test_barriers_from_afar      },
     {"no_last",                  test_no_last                 },
     {"frames_are_rows",          test_frames_are_rows         },
+    {"levers",                   test_levers                  },
     {"any_tangent",              test_any_tangent             },
     {"islands",                  test_islands                 },
     {"order",                    test_order                   },
