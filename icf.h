@@ -6532,6 +6532,60 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
     }
 }
 
+/* A^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: 1 / m, and J^-1. 0 if it is
+   another */
+static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real inverse[9])
+{
+    const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
+    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5];
+    int32_t i, j;
+    for (j = 0; j < 3; j++) {
+        for (i = j + 1; i < 6; i++) {
+            if (factor[6 * j + i] != 0) return 0;
+        }
+        if (factor[7 * j] != factor[0]) return 0;
+    }
+    *light = factor[0];
+    /* L^-1 below its ones */
+    l[0] = -a[4] * d0;
+    l[2] = -b[5] * d1;
+    l[1] = -a[5] * d0 + l[2] * l[0];
+    inverse[0] = d0 + l[0] * l[0] * d1 + l[1] * l[1] * d2;
+    inverse[1] = inverse[3] = l[0] * d1 + l[1] * l[2] * d2;
+    inverse[2] = inverse[6] = l[1] * d2;
+    inverse[4] = d1 + l[2] * l[2] * d2;
+    inverse[5] = inverse[7] = l[2] * d2;
+    inverse[8] = d2;
+    return 1;
+}
+
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x */
+static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light,
+                                   const icf_real inverse[9], icf_real* w)
+{
+    icf_real q[9];
+    int32_t i, j;
+    for (j = 0; j < 3; j++) { /* columns of X J^-1 */
+        icf_vec3 x = icf_vec3_cross(
+            icf_vec3_make(inverse[3 * j], inverse[3 * j + 1], inverse[3 * j + 2]), r);
+        q[j] = x.x;
+        q[3 + j] = x.y;
+        q[6 + j] = x.z;
+    }
+    for (i = 0; i < 3; i++) {
+        icf_vec3 x = icf_vec3_cross(icf_vec3_make(q[3 * i], q[3 * i + 1], q[3 * i + 2]), r);
+        w[i * rows] += x.x;
+        w[i * rows + 1] += x.y;
+        w[i * rows + 2] += x.z;
+        w[i * (rows + 1)] += light;
+        for (j = 0; rows == 6 && j < 3; j++) {
+            w[6 * i + 3 + j] += q[3 * i + j];
+            w[6 * (3 + j) + i] += q[3 * i + j];
+            w[6 * (3 + i) + 3 + j] += inverse[3 * i + j];
+        }
+    }
+}
+
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
 static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36])
 {
@@ -6541,7 +6595,12 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k], n = p->clique_sizes[c];
         const icf_real* block = p->blocks + s->block_at[k];
+        icf_real light, inverse[9];
         if (!n) continue;
+        if (s->lever[k].sign != 0 && icfi_invert_body(s->factor + s->mass_at[c], &light, inverse)) {
+            icfi_add_body_delassus(rows, s->lever[k].r, light, inverse, w);
+            continue;
+        }
         ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
         if (n > 8) {
             icfi_add_delassus(s, rows, n, s->factor + s->mass_at[c], w);
