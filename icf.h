@@ -4887,10 +4887,16 @@ static int icfi_finite(icf_real x)
 
 static int icfi_all_finite(size_t n, const icf_real* x)
 {
-    icf_real sum = 0;
+    icf_real a = 0, b = 0, c = 0, d = 0; /* four, as each addition waits for the last */
     size_t i;
-    for (i = 0; i < n; i++) sum += x[i] - x[i];
-    return sum == 0;
+    for (i = 0; i + 4 <= n; i += 4) {
+        a += x[i] - x[i];
+        b += x[i + 1] - x[i + 1];
+        c += x[i + 2] - x[i + 2];
+        d += x[i + 3] - x[i + 3];
+    }
+    for (; i < n; i++) a += x[i] - x[i];
+    return (a + b) + (c + d) == 0;
 }
 
 /* ---- logarithm ---- */
@@ -6474,23 +6480,36 @@ static void icfi_contact_map(const icf_contact* c, int32_t rows, icf_real* s, ic
     }
 }
 
-/* ||W||_F / 3 of the 3 x 3 block S W S' of a contact; with `spin`, of the angular velocities */
-static icf_real icfi_contact_w(const icf_real* s, int32_t rows, const icf_real* w, int spin)
+/* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
+static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
-    icf_real t[6], sum = 0, x;
-    int32_t i, j, k, from = spin ? 3 : 0, count = spin ? 3 : rows;
+    icf_real sum = 0;
+    int32_t i, j;
     for (i = 0; i < 3; i++) {
-        for (j = 0; j < count; j++) {
-            t[j] = 0;
-            for (k = 0; k < count; k++) t[j] += s[i * rows + k] * w[(from + k) * rows + from + j];
-        }
-        for (k = 0; k < 3; k++) {
-            x = 0;
-            for (j = 0; j < count; j++) x += t[j] * s[k * rows + j];
-            sum += x * x;
-        }
+        for (j = 0; j < 3; j++) sum += w[i * ld + j] * w[i * ld + j];
     }
     return ICF_SQRT(sum) / 3;
+}
+
+/* The same for the velocity of the point p of a link of 6 rows, l + a x p. Along the axes of a contact there
+   it would be the same, as the norm of S W S' is: they only turn the block. */
+static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
+{
+    icf_real t[18], block[9];
+    int32_t i;
+    for (i = 0; i < 6; i++) {
+        const icf_real *l = w + i, *a = l + 18;
+        t[i] = l[0] + (p.z * a[6] - p.y * a[12]);
+        t[6 + i] = l[6] + (p.x * a[12] - p.z * a[0]);
+        t[12 + i] = l[12] + (p.y * a[0] - p.x * a[6]);
+    }
+    for (i = 0; i < 3; i++) {
+        const icf_real *l = t + 6 * i, *a = l + 3;
+        block[3 * i] = l[0] + (p.z * a[1] - p.y * a[2]);
+        block[3 * i + 1] = l[1] + (p.x * a[2] - p.z * a[0]);
+        block[3 * i + 2] = l[2] + (p.y * a[0] - p.x * a[1]);
+    }
+    return icfi_block_w(block, 3);
 }
 
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
@@ -6512,7 +6531,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     ICFI_MEMCPY(v0, state->bias, sizeof v0);
     icfi_apply(3, rows, state->s, u0, v0, 1);
     state->w = c->effective_mass_inverse;
-    if (state->w == 0) state->w = icfi_contact_w(state->s, rows, w, 0);
+    if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
     if (!icfi_finite(state->w) || !icfi_all_finite(3, v0)) return ICF_RESULT_NOT_FINITE;
     result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
@@ -6527,7 +6546,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
         state->spins = 1;
         state->rolling = c->rolling * state->term.impulse0;
         state->torsion = c->torsion * state->term.impulse0;
-        state->spin_w = icfi_contact_w(state->s, rows, w, 1);
+        state->spin_w = icfi_block_w(w + 21, 6);
         eps = c->softness * state->spin_w;
         state->eps[0] = icfi_max(c->spin_tolerance, eps * state->rolling);
         state->eps[1] = icfi_max(c->spin_tolerance, eps * state->torsion);
