@@ -4887,16 +4887,25 @@ static int icfi_finite(icf_real x)
 
 static int icfi_all_finite(size_t n, const icf_real* x)
 {
-    icf_real a = 0, b = 0, c = 0, d = 0; /* four, as each addition waits for the last */
-    size_t i;
-    for (i = 0; i + 4 <= n; i += 4) {
-        a += x[i] - x[i];
-        b += x[i + 1] - x[i + 1];
-        c += x[i + 2] - x[i + 2];
-        d += x[i + 3] - x[i + 3];
+    icf_real sum = 0;
+    size_t i = 0;
+#ifdef ICFI_SIMD_GNU
+    const size_t lanes = sizeof(icfi_base_vector) / sizeof(icf_real);
+    icfi_base_vector a = {0}, b = {0};
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        icfi_base_vector p = *(const icfi_base_vector*)(const void*)(x + i);
+        icfi_base_vector q = *(const icfi_base_vector*)(const void*)(x + i + lanes);
+        a += p - p;
+        b += q - q;
     }
-    for (; i < n; i++) a += x[i] - x[i];
-    return (a + b) + (c + d) == 0;
+    if (i) {
+        size_t k;
+        a += b;
+        for (k = 0; k < lanes; k++) sum += a[k];
+    }
+#endif
+    for (; i < n; i++) sum += x[i] - x[i];
+    return sum == 0;
 }
 
 /* ---- logarithm ---- */
@@ -5238,49 +5247,34 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-/* Whether a contact can be priced; if not, *reason names what is wrong with it. */
-static icf_result icfi_contact_check(const icf_contact* c, const char** reason)
+/* The numbers of a contact lie in two rows: point to range, and force to impulse_guess. */
+enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 16 };
+typedef char
+    icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
+                                  (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
+                              offsetof(icf_contact, impulse_guess) - offsetof(icf_contact, force) ==
+                                  (ICFI_CONTACT_SECOND - 3) * sizeof(icf_real)
+                          ? 1
+                          : -1];
+
+static int icfi_contact_is_finite(const icf_contact* c)
 {
-    const icf_real all[] = {c->point.x,
-                            c->point.y,
-                            c->point.z,
-                            c->normal.x,
-                            c->normal.y,
-                            c->normal.z,
-                            c->tangent.x,
-                            c->tangent.y,
-                            c->tangent.z,
-                            c->surface_velocity.x,
-                            c->surface_velocity.y,
-                            c->surface_velocity.z,
-                            c->distance,
-                            c->force,
-                            c->near_rigid,
-                            c->friction2,
-                            c->friction_static,
-                            c->adhesion_range,
-                            c->stiffness,
-                            c->dissipation,
-                            c->relaxation,
-                            c->range,
-                            c->adhesion,
-                            c->friction,
-                            c->slip_tolerance,
-                            c->softness,
-                            c->spin_tolerance,
-                            c->torsion,
-                            c->rolling,
-                            c->impulse_guess.x,
-                            c->impulse_guess.y,
-                            c->impulse_guess.z,
-                            c->effective_mass_inverse};
+    const unsigned char* at = (const unsigned char*)c;
+    const void *first = at + offsetof(icf_contact, point),
+               *second = at + offsetof(icf_contact, force);
+    return icfi_all_finite(ICFI_CONTACT_FIRST, (const icf_real*)first) &&
+           icfi_all_finite(ICFI_CONTACT_SECOND, (const icf_real*)second);
+}
+
+/* Whether a contact can be priced, and its axes; if not, *reason names what is wrong with it. */
+static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
+{
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
     int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
-    icf_vec3 axes[3];
     *reason = "not from icf_default_contact";
     if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
     *reason = "a number that is not finite";
-    if (!icfi_all_finite(sizeof all / sizeof *all, all)) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
     if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
     if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
@@ -5357,9 +5351,10 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
                                          const icf_real v0[3], icf_contact_term* term)
 {
     const char* reason;
+    icf_vec3 axes[3];
     icf_result result;
     if (!contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_check(contact, &reason);
+    result = icfi_contact_check(contact, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
@@ -6160,21 +6155,38 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
             at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[c];
         }
     }
+    s->block_at[s->sizes.blocks] = at;
     return ICF_RESULT_OK;
 }
 
-/* The numbers of links and couplings, and the contacts and rows */
-static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
+/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
+   because a . (omega x point) = omega . (point x a). */
+static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
+                             icf_real* s, icf_real* bias)
+{
+    int32_t i;
+    for (i = 0; i < 3; i++, s += rows) {
+        s[0] = axes[i].x;
+        s[1] = axes[i].y;
+        s[2] = axes[i].z;
+        if (rows == 6) {
+            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
+            s[3] = lever.x;
+            s[4] = lever.y;
+            s[5] = lever.z;
+        }
+        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
+    }
+}
+
+/* The numbers of links: all at once, and one by one only where one of them is not finite */
+static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k;
-    icf_result result;
-    for (i = 0; i < p->couplings; i++) {
-        size_t na = (size_t)p->clique_sizes[p->coupling_pairs[2 * i]];
-        size_t nb = (size_t)p->clique_sizes[p->coupling_pairs[2 * i + 1]];
-        if (!icfi_all_finite(na * nb, p->coupling_blocks + s->coupling_at[i])) {
-            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
-        }
+    if (icfi_all_finite(s->block_at[s->sizes.blocks], p->blocks) &&
+        (!p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias))) {
+        return ICF_RESULT_OK;
     }
     for (i = 0; i < p->links; i++) {
         size_t rows = (size_t)p->link_rows[i];
@@ -6188,9 +6200,29 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
             }
         }
     }
+    return ICF_RESULT_OK;
+}
+
+/* The numbers of links and couplings, and the contacts, whose S is made of the axes that are found here, and
+   rows */
+static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i;
+    icf_result result;
+    for (i = 0; i < p->couplings; i++) {
+        size_t na = (size_t)p->clique_sizes[p->coupling_pairs[2 * i]];
+        size_t nb = (size_t)p->clique_sizes[p->coupling_pairs[2 * i + 1]];
+        if (!icfi_all_finite(na * nb, p->coupling_blocks + s->coupling_at[i])) {
+            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
+        }
+    }
+    result = icfi_check_links(s);
+    if (result != ICF_RESULT_OK) return result;
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
-        result = icfi_contact_check(c, &s->stats->reason);
+        icf_vec3 axes[3];
+        result = icfi_contact_check(c, axes, &s->stats->reason);
         if (result == ICF_RESULT_OK) {
             int32_t rows = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
             if (rows != 3 && rows != 6) {
@@ -6203,6 +6235,7 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
             if (s->stats->reason) result = ICF_RESULT_BAD_ARGUMENT;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
+        icfi_contact_map(c, axes, p->link_rows[c->link], s->contact[i].s, s->contact[i].bias);
     }
     for (i = 0; i < p->rows; i++) {
         const icf_row* r = p->row + i;
@@ -6224,18 +6257,23 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
 {
     const icf_problem* p = s->p;
+    size_t all = (size_t)s->sizes.unknowns;
     int32_t i;
+    int moves;
     icf_result result;
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
     if (!(p->dt > 0)) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    /* all at once, and one by one only where one of them is not finite */
+    moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
+            (!p->v_last || icfi_all_finite(all, p->v_last));
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
         size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
         result = icfi_check_block(n, p->mass + at);
         if (result == ICF_RESULT_OK && p->mass_bound)
             result = icfi_check_block(n, p->mass_bound + at);
-        if (result == ICF_RESULT_OK &&
+        if (result == ICF_RESULT_OK && !moves &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
             result = ICF_RESULT_NOT_FINITE;
@@ -6459,27 +6497,6 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     }
 }
 
-/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
-   because a . (omega x point) = omega . (point x a). */
-static void icfi_contact_map(const icf_contact* c, int32_t rows, icf_real* s, icf_real* bias)
-{
-    icf_vec3 axes[3];
-    int32_t i;
-    (void)icfi_contact_frame(c, axes);
-    for (i = 0; i < 3; i++, s += rows) {
-        s[0] = axes[i].x;
-        s[1] = axes[i].y;
-        s[2] = axes[i].z;
-        if (rows == 6) {
-            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
-            s[3] = lever.x;
-            s[4] = lever.y;
-            s[5] = lever.z;
-        }
-        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
-    }
-}
-
 /* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
 static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
@@ -6520,14 +6537,14 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     int32_t rows = s->p->link_rows[link];
     icf_real v0[3], eps;
     icf_result result;
-    ICFI_MEMSET(state, 0, sizeof *state);
+    /* s and bias are there, and the term is written whole */
+    ICFI_MEMSET(state->v, 0, sizeof *state - offsetof(icfi_contact_state, v));
     state->rows = rows;
     state->guess[0] = c->impulse_guess.x;
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
     if (c->impulse_guess.z > 0) s->guesses++;
     state->relaxation = c->relaxation;
-    icfi_contact_map(c, rows, state->s, state->bias);
     ICFI_MEMCPY(v0, state->bias, sizeof v0);
     icfi_apply(3, rows, state->s, u0, v0, 1);
     state->w = c->effective_mass_inverse;
@@ -9232,8 +9249,9 @@ static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32
     return NULL;
 }
 
-/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, and its link */
-static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
+/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, which give its axes, and its
+   link */
+static icf_result icfi_check_asked(const icf_problem* p, int32_t contact, icf_vec3 axes[3])
 {
     const icf_contact* c;
     const char* reason;
@@ -9248,7 +9266,7 @@ static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
             return ICF_RESULT_BAD_ARGUMENT;
     }
     c = p->contact + contact;
-    result = icfi_contact_check(c, &reason);
+    result = icfi_contact_check(c, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
     k = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
     return k == 3 || k == 6 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
@@ -9261,13 +9279,14 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
     const icf_real* block;
     icf_real s[18], bias[3];
     int32_t i, j, k, n, rows;
-    icf_result result = icfi_check_asked(p, contact);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, contact, axes);
     if (result != ICF_RESULT_OK) return result;
     if (clique < 0 || clique >= p->cliques || !jacobian) return ICF_RESULT_BAD_ARGUMENT;
     n = p->clique_sizes[clique];
     rows = p->link_rows[p->contact[contact].link];
     block = icfi_find_block(p, p->contact[contact].link, clique);
-    icfi_contact_map(p->contact + contact, rows, s, bias);
+    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
     for (i = 0; i < 3; i++) {
         for (j = 0; j < n; j++) {
             icf_real sum = 0;
@@ -9282,10 +9301,11 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
                                         icf_workspace* workspace, icf_real w[9])
 {
     const icf_problem* p = problem;
-    icf_result result = icfi_check_asked(p, i);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, i, axes);
     icf_real sum[9];
     int32_t link, k, a, b, q;
-    if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j);
+    if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j, axes);
     if (result != ICF_RESULT_OK) return result;
     if (!workspace || !w) return ICF_RESULT_BAD_ARGUMENT;
     for (k = 0; k < 9; k++) sum[k] = 0;
@@ -9535,14 +9555,15 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
                                     const icf_real impulse[3], icf_real* b)
 {
     const icf_problem* p = problem;
-    icf_result result = icfi_check_asked(p, contact);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, contact, axes);
     icf_real s[18], bias[3], gamma[6];
     int32_t link, rows, k, c, i, first;
     if (result != ICF_RESULT_OK) return result;
     if (!impulse || !b) return ICF_RESULT_BAD_ARGUMENT;
     link = p->contact[contact].link;
     rows = p->link_rows[link];
-    icfi_contact_map(p->contact + contact, rows, s, bias);
+    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
     for (i = 0; i < rows; i++) gamma[i] = 0;
     icfi_apply_transposed(3, rows, s, impulse, gamma);
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
