@@ -11974,6 +11974,26 @@ static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[5 * n + i] += sign * a.z;
 }
 
+/* The same for all six columns of a free body, `sign` times [1, -[r]x; 0, 1], r from its centre to the
+   point */
+static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
+{
+    r = icfi_scaled(sign, r);
+    block[0] += sign;
+    block[4] += r.z;
+    block[5] -= r.y;
+    block[7] += sign;
+    block[9] -= r.z;
+    block[11] += r.x;
+    block[14] += sign;
+    block[15] += r.y;
+    block[16] -= r.x;
+    if (rows < 6) return;
+    block[21] += sign;
+    block[28] += sign;
+    block[35] += sign;
+}
+
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
    velocity; the ground adds nothing. */
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
@@ -11981,11 +12001,13 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
 {
     int32_t rows = s->link_rows[s->problem.links - 1], i, n, k;
     icfi_world_tree* tree = icfi_tree_of(s, body);
-    icfi_spatial carried;
+    int32_t carrier = tree ? tree->carrier : body;
     icf_real* block;
     if (body < 0) return;
-    carried = icfi_carrier_speed(s, s->motion, tree ? tree->carrier : body, p);
-    icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+    if (carrier >= 0) {
+        icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
+        icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+    }
     if (!tree) return;
     block = icfi_side_block(s, tree);
     if (!block) return;
@@ -11993,6 +12015,10 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (tree->single) {
         icf_vec3 r = icfi_difference(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
+        if (!locks && !direction) {
+            icfi_add_free_columns(block, rows, sign, r);
+            return;
+        }
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
