@@ -9698,12 +9698,15 @@ typedef struct icfi_inertia {
 
 /* A touch in the making, and what became of it */
 typedef struct icfi_touching {
-    icf_vec3 at[2];     /* the point in the axes of each body; of the ground, in the world */
-    icf_real distance0; /* at the start of the step */
-    icf_vec3 impulse;   /* in the world, on B, of all substeps */
-    int32_t body[2];    /* slots, -1: the ground */
-    int32_t memory;     /* what is known of it, -1: nothing */
-    int32_t contact;    /* in the problem, -1: neither side moves */
+    icf_vec3 point, normal; /* as the caller said, and so the distance and the names */
+    icf_real distance0;
+    icf_body name[2];
+    uint64_t id;
+    icf_vec3 at[2];   /* the point in the axes of each body; of the ground, in the world */
+    icf_vec3 impulse; /* in the world, on B, of all substeps */
+    int32_t body[2];  /* slots, -1: the ground */
+    int32_t memory;   /* what is known of it, -1: nothing */
+    int32_t contact;  /* in the problem, -1: neither side moves */
     icf_real normal_impulse;
 } icfi_touching;
 
@@ -9758,7 +9761,6 @@ typedef struct icfi_sim {
 
     icf_touch* touch;
     icfi_touching* touching;
-    icf_touch* done; /* touches of the last step */
     icf_contact_result* result;
     icf_row_result* row_result;
     icf_real* joint_work;      /* 9 impulses of each joint: motor, limit, dry friction */
@@ -10046,7 +10048,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 
     ICFI_TAKE(touch, icf_touch, n);
     ICFI_TAKE(touching, icfi_touching, n);
-    ICFI_TAKE(done, icf_touch, n);
     ICFI_TAKE(result, icf_contact_result, n);
     ICFI_TAKE(row_result, icf_row_result, rows);
     ICFI_TAKE(joint_work, icf_real, 9 * j);
@@ -12545,8 +12546,12 @@ static icf_result icfi_meet_touches(icfi_sim* s)
             return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
                                      "a touch not from icf_default_touch");
         }
+        t->point = touch->point;
+        t->normal = touch->contact.normal;
+        t->id = touch->id;
         for (k = 0; k < 2; k++) {
             icf_body b = names[k];
+            t->name[k] = b;
             t->body[k] = -1;
             t->at[k] = touch->point;
             if (!b.generation && !b.index) continue;
@@ -12612,15 +12617,15 @@ static int32_t icfi_remember_touches(icfi_sim* s)
         const icf_vec3* impulse = &s->result[i].impulse;
         icfi_memory* m = s->memory_next + count;
         int before = t->memory >= 0, now = t->normal_impulse > 0;
-        if (!s->touch[i].id || (!before && !now)) continue;
+        if (!t->id || (!before && !now)) continue;
         icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
-                       t->body[0], t->body[1], s->touch[i].id, t->normal_impulse);
+                       t->body[0], t->body[1], t->id, t->normal_impulse);
         if (!now) continue;
         ICFI_MEMSET(m, 0, sizeof *m);
         m->impulse[0] = impulse->x;
         m->impulse[1] = impulse->y;
         m->impulse[2] = impulse->z;
-        m->id = s->touch[i].id;
+        m->id = t->id;
         m->body[0] = t->body[0];
         m->body[1] = t->body[1];
         count++;
@@ -12704,7 +12709,6 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int com
     }
     memories = icfi_remember_touches(&s);
     session->results = session->touches;
-    icfi_copy_bytes(s.done, s.touch, (size_t)session->touches * sizeof(icf_touch));
     if (commit) icfi_commit(&s, dt, memories);
     session->solved = 1;
     return worst;
@@ -14056,17 +14060,19 @@ ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
                                        icf_touch_result* result)
 {
     icfi_sim s;
+    const icfi_touching* t;
     if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
     if (touch < 0 || touch >= s.session->results) return ICF_RESULT_BAD_ARGUMENT;
-    result->a = s.done[touch].a;
-    result->b = s.done[touch].b;
-    result->id = s.done[touch].id;
-    result->point = s.done[touch].point;
-    result->normal = s.done[touch].contact.normal;
-    result->distance = s.done[touch].contact.distance;
-    result->impulse = s.touching[touch].impulse;
+    t = s.touching + touch;
+    result->a = t->name[0];
+    result->b = t->name[1];
+    result->id = t->id;
+    result->point = t->point;
+    result->normal = t->normal;
+    result->distance = t->distance0;
+    result->impulse = t->impulse;
     result->contact = s.result[touch];
     return ICF_RESULT_OK;
 }
