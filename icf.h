@@ -4885,6 +4885,11 @@ static int icfi_finite(icf_real x)
     return x - x == 0;
 }
 
+static int icfi_finite3(icf_real x, icf_real y, icf_real z)
+{
+    return (x - x) + (y - y) + (z - z) == 0;
+}
+
 static int icfi_all_finite(size_t n, const icf_real* x)
 {
     icf_real sum = 0;
@@ -6514,6 +6519,7 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
 {
     icf_real t[18], block[9];
     int32_t i;
+    if (p.x == 0 && p.y == 0 && p.z == 0) return icfi_block_w(w, 6);
     for (i = 0; i < 6; i++) {
         const icf_real *l = w + i, *a = l + 18;
         t[i] = l[0] + (p.z * a[6] - p.y * a[12]);
@@ -6549,7 +6555,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     icfi_apply(3, rows, state->s, u0, v0, 1);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
-    if (!icfi_finite(state->w) || !icfi_all_finite(3, v0)) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
     result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
     if (state->term.bounded) s->stats->bounded++;
@@ -7291,10 +7297,15 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 }
 
 /* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
-   everything but a bias, and the others are small. */
-static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
+   everything but a bias, and the others are small. cost: of a start that is known to be feasible; then it is
+   all that is found out about it, as icfi_start_from_guess wants no more */
+static int icfi_make_feasible(icfi_solve* s, icfi_island* island, const icf_real* cost)
 {
     int32_t k, i;
+    if (cost) {
+        island->cost = *cost;
+        return 1;
+    }
     icfi_evaluate(s, island);
     if (island->feasible) return 1;
     for (k = 0; k < island->cliques; k++) {
@@ -8983,9 +8994,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0, energy;
+    icf_real certificate = 0, own = 0, energy, cost;
     int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
-    int settled;
+    int settled, known;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
@@ -9003,7 +9014,10 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         island.before = done;
         island.convex = 1;
         settled = icfi_is_settled(s, &island);
-        if (!settled && !icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
+        known = s->guesses && island.feasible;
+        cost = island.cost;
+        if (!settled && !icfi_is_free(s, &island, &own) &&
+            !icfi_make_feasible(s, &island, known ? &cost : NULL)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
@@ -9702,7 +9716,8 @@ typedef struct icfi_touching {
     icf_real distance0;
     icf_body name[2];
     uint64_t id;
-    icf_vec3 at[2];   /* the point in the axes of each body; of the ground, in the world */
+    icf_vec3
+        at[2]; /* the point in the axes of each body, of the ground in the world; for substeps */
     icf_vec3 impulse; /* in the world, on B, of all substeps */
     int32_t body[2];  /* slots, -1: the ground */
     int32_t memory;   /* what is known of it, -1: nothing */
@@ -12525,6 +12540,7 @@ static icf_result icfi_meet_touches(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     icf_world* w = s->world;
+    const int follow = h->substeps > 1;
     size_t at;
     int32_t i, k;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
@@ -12539,8 +12555,7 @@ static icf_result icfi_meet_touches(icfi_sim* s)
         const icf_touch* touch = s->touch + i;
         icfi_touching* t = s->touching + i;
         const icf_body names[2] = {touch->a, touch->b};
-        const icf_real point[3] = {touch->point.x, touch->point.y, touch->point.z};
-        if (!icfi_all_finite(3, point))
+        if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
         if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
             return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
@@ -12553,13 +12568,15 @@ static icf_result icfi_meet_touches(icfi_sim* s)
             icf_body b = names[k];
             t->name[k] = b;
             t->body[k] = -1;
-            t->at[k] = touch->point;
+            if (follow) t->at[k] = touch->point;
             if (!b.generation && !b.index) continue;
             if (!icf_body_is_valid(w, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
-            t->at[k] = icfi_unrotate(s->motion[b.index].q,
-                                     icfi_difference(touch->point, s->motion[b.index].x));
+            if (follow) {
+                t->at[k] = icfi_unrotate(s->motion[b.index].q,
+                                         icfi_difference(touch->point, s->motion[b.index].x));
+            }
         }
         if (t->body[0] == t->body[1])
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
