@@ -1960,6 +1960,12 @@ ICFI_UNUSED static icfi_arena icfi_arena_over(const void* memory, size_t bytes)
     return arena;
 }
 
+/* A number of bytes rounded up, as pieces are */
+static size_t icfi_granules(size_t bytes)
+{
+    return (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+}
+
 /* The offset of `count` objects of `size` bytes. On failure `result` says why, and it stays so,
    so that a layout function may take all its pieces and look once. */
 ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_t size)
@@ -1970,7 +1976,7 @@ ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_
         arena->result = ICF_RESULT_OVERFLOW;
         return 0;
     }
-    bytes = (count * size + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    bytes = icfi_granules(count * size);
     if (bytes > arena->capacity - at) {
         arena->result = arena->capacity == (size_t)-1 ? ICF_RESULT_OVERFLOW : ICF_RESULT_TOO_SMALL;
         return 0;
@@ -5967,24 +5973,30 @@ static void icfi_island_layout(size_t cliques, size_t edges, size_t unknowns, ic
     at->factor = arena->used;
 }
 
+/* What a problem takes at least, all its cliques in one island, behind the pieces that `arena` has taken;
+   0: too much */
+static size_t icfi_least_bytes(const icf_problem* p, const icfi_sizes* sizes, icfi_arena arena,
+                               icf_sparse_mode mode)
+{
+    icfi_island_at island;
+    size_t factor, mark = arena.used;
+    icfi_island_layout(1, 0, (size_t)sizes->largest, &arena, &island);
+    icfi_arena_release(&arena, mark);
+    icfi_island_layout((size_t)p->cliques, sizes->edges, (size_t)sizes->unknowns, &arena, &island);
+    factor = icf_sparse_bytes_most(p->cliques, (int32_t)sizes->edges, sizes->largest, mode);
+    (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
 ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode)
 {
     icfi_arena arena = icfi_arena_measure();
     icfi_sizes sizes;
     icf_stats stats;
     icfi_solve_at at;
-    icfi_island_at island;
-    size_t factor, mark;
     if (!problem || icfi_sum_sizes(problem, &sizes, &stats) != ICF_RESULT_OK) return 0;
     icfi_solve_layout(problem, &sizes, &arena, &at);
-    mark = arena.used;
-    icfi_island_layout(1, 0, (size_t)sizes.largest, &arena, &island);
-    icfi_arena_release(&arena, mark);
-    icfi_island_layout((size_t)problem->cliques, sizes.edges, (size_t)sizes.unknowns, &arena,
-                       &island);
-    factor = icf_sparse_bytes_most(problem->cliques, (int32_t)sizes.edges, sizes.largest, mode);
-    (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
-    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+    return icfi_least_bytes(problem, &sizes, arena, mode);
 }
 
 ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes)
@@ -9064,7 +9076,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf_options* options,
                             icf_workspace* workspace, icf_stats* stats, icfi_solve_at* at)
 {
-    icfi_arena arena;
+    icfi_arena arena = icfi_arena_measure(), there;
     icf_result result;
     ICFI_MEMSET(s, 0, sizeof *s);
     s->p = problem;
@@ -9076,11 +9088,12 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     s->workspace = workspace;
     result = icfi_sum_sizes(problem, &s->sizes, stats);
     if (result != ICF_RESULT_OK) return result;
-    stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
-    arena = icfi_arena_over(workspace->memory, workspace->bytes);
     icfi_solve_layout(problem, &s->sizes, &arena, at);
-    if (arena.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
-    if (arena.result != ICF_RESULT_OK) return arena.result;
+    stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+    there = icfi_arena_over(workspace->memory, workspace->bytes);
+    (void)icfi_arena_take(&there, arena.result == ICF_RESULT_OK ? arena.used : (size_t)-1, 1);
+    if (there.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
+    if (there.result != ICF_RESULT_OK) return there.result;
     icfi_solve_point(s, *at);
     return ICF_RESULT_OK;
 }
@@ -10004,17 +10017,23 @@ static size_t icfi_solver_guess(const icfi_header* h)
 
 #define ICFI_TAKE(pointer, type, count) \
     do { \
-        size_t at_ = icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
-        s->pointer = memory ? ICFI_AT(type, memory, at_) : NULL; \
+        if (memory) { \
+            s->pointer = ICFI_AT(type, memory, at); \
+            at += icfi_granules((size_t)(count) * sizeof(type)); \
+        } else { \
+            (void)icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
+            s->pointer = NULL; \
+        } \
     } while (0)
 
-/* Where everything is in a block, or, without one, how large it must be: arena->peak. */
+/* Where everything is in a block; or, without one, how large it must be, arena->peak. A block was measured
+   before it was made, so that nothing is checked once more: every call of a world opens it. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                               icfi_sim* s)
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
-    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4, at = 0;
     size_t all = icfi_plus(room, 36 * b);
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
@@ -10092,22 +10111,19 @@ static icfi_header* icfi_header_of(const icf_world* w)
 /* The bodies and joints alone, which follow the header: for what is asked often */
 static icfi_body* icfi_bodies_of(const icf_world* w)
 {
-    size_t at = (sizeof(icfi_header) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
-    return ICFI_AT(icfi_body, w->memory, at);
+    return ICFI_AT(icfi_body, w->memory, icfi_granules(sizeof(icfi_header)));
 }
 
 static icfi_joint* icfi_joints_of(const icf_world* w)
 {
     size_t bytes = (size_t)icfi_header_of(w)->bodies * sizeof(icfi_body);
-    bytes = (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
-    return ICFI_AT(icfi_joint, icfi_bodies_of(w), bytes);
+    return ICFI_AT(icfi_joint, icfi_bodies_of(w), icfi_granules(bytes));
 }
 
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
 {
-    icfi_arena arena = icfi_arena_over(w->memory, w->bytes);
     ICFI_MEMSET(s, 0, sizeof *s);
-    icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, &arena, s);
+    icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
 ICF_API size_t icf_world_bytes(const icf_world_def* def)
@@ -12392,7 +12408,7 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     p->link_bias = s->bias;
     p->contact = s->contact;
     p->row = s->row;
-    used = (s->block_used * sizeof(icf_real) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    used = icfi_granules(s->block_used * sizeof(icf_real));
     if (used >= s->workspace_bytes) return icfi_world_full(s->world, "solver", 2 * used);
     kept = session->workspace.kept;
     kept_sum = session->workspace.kept_sum;
