@@ -1962,6 +1962,12 @@ ICFI_UNUSED static icfi_arena icfi_arena_over(const void* memory, size_t bytes)
     return arena;
 }
 
+/* A number of bytes rounded up, as pieces are */
+static size_t icfi_granules(size_t bytes)
+{
+    return (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+}
+
 /* The offset of `count` objects of `size` bytes. On failure `result` says why, and it stays so,
    so that a layout function may take all its pieces and look once. */
 ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_t size)
@@ -1972,7 +1978,7 @@ ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_
         arena->result = ICF_RESULT_OVERFLOW;
         return 0;
     }
-    bytes = (count * size + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    bytes = icfi_granules(count * size);
     if (bytes > arena->capacity - at) {
         arena->result = arena->capacity == (size_t)-1 ? ICF_RESULT_OVERFLOW : ICF_RESULT_TOO_SMALL;
         return 0;
@@ -4887,11 +4893,31 @@ static int icfi_finite(icf_real x)
     return x - x == 0;
 }
 
+static int icfi_finite3(icf_real x, icf_real y, icf_real z)
+{
+    return (x - x) + (y - y) + (z - z) == 0;
+}
+
 static int icfi_all_finite(size_t n, const icf_real* x)
 {
     icf_real sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += x[i] - x[i];
+    size_t i = 0;
+#ifdef ICFI_SIMD_GNU
+    const size_t lanes = sizeof(icfi_base_vector) / sizeof(icf_real);
+    icfi_base_vector a = {0}, b = {0};
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        icfi_base_vector p = *(const icfi_base_vector*)(const void*)(x + i);
+        icfi_base_vector q = *(const icfi_base_vector*)(const void*)(x + i + lanes);
+        a += p - p;
+        b += q - q;
+    }
+    if (i) {
+        size_t k;
+        a += b;
+        for (k = 0; k < lanes; k++) sum += a[k];
+    }
+#endif
+    for (; i < n; i++) sum += x[i] - x[i];
     return sum == 0;
 }
 
@@ -5234,49 +5260,34 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-/* Whether a contact can be priced; if not, *reason names what is wrong with it. */
-static icf_result icfi_contact_check(const icf_contact* c, const char** reason)
+/* The numbers of a contact lie in two rows: point to range, and force to impulse_guess. */
+enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 16 };
+typedef char
+    icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
+                                  (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
+                              offsetof(icf_contact, impulse_guess) - offsetof(icf_contact, force) ==
+                                  (ICFI_CONTACT_SECOND - 3) * sizeof(icf_real)
+                          ? 1
+                          : -1];
+
+static int icfi_contact_is_finite(const icf_contact* c)
 {
-    const icf_real all[] = {c->point.x,
-                            c->point.y,
-                            c->point.z,
-                            c->normal.x,
-                            c->normal.y,
-                            c->normal.z,
-                            c->tangent.x,
-                            c->tangent.y,
-                            c->tangent.z,
-                            c->surface_velocity.x,
-                            c->surface_velocity.y,
-                            c->surface_velocity.z,
-                            c->distance,
-                            c->force,
-                            c->near_rigid,
-                            c->friction2,
-                            c->friction_static,
-                            c->adhesion_range,
-                            c->stiffness,
-                            c->dissipation,
-                            c->relaxation,
-                            c->range,
-                            c->adhesion,
-                            c->friction,
-                            c->slip_tolerance,
-                            c->softness,
-                            c->spin_tolerance,
-                            c->torsion,
-                            c->rolling,
-                            c->impulse_guess.x,
-                            c->impulse_guess.y,
-                            c->impulse_guess.z,
-                            c->effective_mass_inverse};
+    const unsigned char* at = (const unsigned char*)c;
+    const void *first = at + offsetof(icf_contact, point),
+               *second = at + offsetof(icf_contact, force);
+    return icfi_all_finite(ICFI_CONTACT_FIRST, (const icf_real*)first) &&
+           icfi_all_finite(ICFI_CONTACT_SECOND, (const icf_real*)second);
+}
+
+/* Whether a contact can be priced, and its axes; if not, *reason names what is wrong with it. */
+static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
+{
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
     int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
-    icf_vec3 axes[3];
     *reason = "not from icf_default_contact";
     if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
     *reason = "a number that is not finite";
-    if (!icfi_all_finite(sizeof all / sizeof *all, all)) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
     if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
     if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
@@ -5353,9 +5364,10 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
                                          const icf_real v0[3], icf_contact_term* term)
 {
     const char* reason;
+    icf_vec3 axes[3];
     icf_result result;
     if (!contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_check(contact, &reason);
+    result = icfi_contact_check(contact, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
@@ -5973,24 +5985,30 @@ static void icfi_island_layout(size_t cliques, size_t edges, size_t unknowns, ic
     at->factor = arena->used;
 }
 
+/* What a problem takes at least, all its cliques in one island, behind the pieces that `arena` has taken;
+   0: too much */
+static size_t icfi_least_bytes(const icf_problem* p, const icfi_sizes* sizes, icfi_arena arena,
+                               icf_sparse_mode mode)
+{
+    icfi_island_at island;
+    size_t factor, mark = arena.used;
+    icfi_island_layout(1, 0, (size_t)sizes->largest, &arena, &island);
+    icfi_arena_release(&arena, mark);
+    icfi_island_layout((size_t)p->cliques, sizes->edges, (size_t)sizes->unknowns, &arena, &island);
+    factor = icf_sparse_bytes_most(p->cliques, (int32_t)sizes->edges, sizes->largest, mode);
+    (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
 ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode)
 {
     icfi_arena arena = icfi_arena_measure();
     icfi_sizes sizes;
     icf_stats stats;
     icfi_solve_at at;
-    icfi_island_at island;
-    size_t factor, mark;
     if (!problem || icfi_sum_sizes(problem, &sizes, &stats) != ICF_RESULT_OK) return 0;
     icfi_solve_layout(problem, &sizes, &arena, &at);
-    mark = arena.used;
-    icfi_island_layout(1, 0, (size_t)sizes.largest, &arena, &island);
-    icfi_arena_release(&arena, mark);
-    icfi_island_layout((size_t)problem->cliques, sizes.edges, (size_t)sizes.unknowns, &arena,
-                       &island);
-    factor = icf_sparse_bytes_most(problem->cliques, (int32_t)sizes.edges, sizes.largest, mode);
-    (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
-    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+    return icfi_least_bytes(problem, &sizes, arena, mode);
 }
 
 ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes)
@@ -6255,21 +6273,38 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
             at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[c];
         }
     }
+    s->block_at[s->sizes.blocks] = at;
     return ICF_RESULT_OK;
 }
 
-/* The numbers of links and couplings, and the contacts and rows */
-static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
+/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
+   because a . (omega x point) = omega . (point x a). */
+static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
+                             icf_real* s, icf_real* bias)
+{
+    int32_t i;
+    for (i = 0; i < 3; i++, s += rows) {
+        s[0] = axes[i].x;
+        s[1] = axes[i].y;
+        s[2] = axes[i].z;
+        if (rows == 6) {
+            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
+            s[3] = lever.x;
+            s[4] = lever.y;
+            s[5] = lever.z;
+        }
+        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
+    }
+}
+
+/* The numbers of links: all at once, and one by one only where one of them is not finite */
+static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k;
-    icf_result result;
-    for (i = 0; i < p->couplings; i++) {
-        size_t na = (size_t)p->clique_sizes[p->coupling_pairs[2 * i]];
-        size_t nb = (size_t)p->clique_sizes[p->coupling_pairs[2 * i + 1]];
-        if (!icfi_all_finite(na * nb, p->coupling_blocks + s->coupling_at[i])) {
-            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
-        }
+    if (icfi_all_finite(s->block_at[s->sizes.blocks], p->blocks) &&
+        (!p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias))) {
+        return ICF_RESULT_OK;
     }
     for (i = 0; i < p->links; i++) {
         size_t rows = (size_t)p->link_rows[i];
@@ -6285,9 +6320,29 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
             }
         }
     }
+    return ICF_RESULT_OK;
+}
+
+/* The numbers of links and couplings, and the contacts, whose S is made of the axes that are found here, and
+   rows */
+static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i;
+    icf_result result;
+    for (i = 0; i < p->couplings; i++) {
+        size_t na = (size_t)p->clique_sizes[p->coupling_pairs[2 * i]];
+        size_t nb = (size_t)p->clique_sizes[p->coupling_pairs[2 * i + 1]];
+        if (!icfi_all_finite(na * nb, p->coupling_blocks + s->coupling_at[i])) {
+            return icfi_refuse(s->stats, ICF_PART_COUPLING, i, ICF_RESULT_NOT_FINITE);
+        }
+    }
+    result = icfi_check_links(s);
+    if (result != ICF_RESULT_OK) return result;
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
-        result = icfi_contact_check(c, &s->stats->reason);
+        icf_vec3 axes[3];
+        result = icfi_contact_check(c, axes, &s->stats->reason);
         if (result == ICF_RESULT_OK) {
             int32_t rows = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
             if (rows != 3 && rows != 6) {
@@ -6300,6 +6355,7 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
             if (s->stats->reason) result = ICF_RESULT_BAD_ARGUMENT;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
+        icfi_contact_map(c, axes, p->link_rows[c->link], s->contact[i].s, s->contact[i].bias);
     }
     for (i = 0; i < p->rows; i++) {
         const icf_row* r = p->row + i;
@@ -6321,18 +6377,23 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
 {
     const icf_problem* p = s->p;
+    size_t all = (size_t)s->sizes.unknowns;
     int32_t i;
+    int moves;
     icf_result result;
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
     if (!(p->dt > 0)) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    /* all at once, and one by one only where one of them is not finite */
+    moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
+            (!p->v_last || icfi_all_finite(all, p->v_last));
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
         size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
         result = icfi_check_block(n, p->mass + at);
         if (result == ICF_RESULT_OK && p->mass_bound)
             result = icfi_check_block(n, p->mass_bound + at);
-        if (result == ICF_RESULT_OK &&
+        if (result == ICF_RESULT_OK && !moves &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
             result = ICF_RESULT_NOT_FINITE;
@@ -6619,44 +6680,37 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     }
 }
 
-/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
-   because a . (omega x point) = omega . (point x a). */
-static void icfi_contact_map(const icf_contact* c, int32_t rows, icf_real* s, icf_real* bias)
+/* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
+static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
-    icf_vec3 axes[3];
-    int32_t i;
-    (void)icfi_contact_frame(c, axes);
-    for (i = 0; i < 3; i++, s += rows) {
-        s[0] = axes[i].x;
-        s[1] = axes[i].y;
-        s[2] = axes[i].z;
-        if (rows == 6) {
-            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
-            s[3] = lever.x;
-            s[4] = lever.y;
-            s[5] = lever.z;
-        }
-        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
-    }
-}
-
-/* ||W||_F / 3 of the 3 x 3 block S W S' of a contact; with `spin`, of the angular velocities */
-static icf_real icfi_contact_w(const icf_real* s, int32_t rows, const icf_real* w, int spin)
-{
-    icf_real t[6], sum = 0, x;
-    int32_t i, j, k, from = spin ? 3 : 0, count = spin ? 3 : rows;
+    icf_real sum = 0;
+    int32_t i, j;
     for (i = 0; i < 3; i++) {
-        for (j = 0; j < count; j++) {
-            t[j] = 0;
-            for (k = 0; k < count; k++) t[j] += s[i * rows + k] * w[(from + k) * rows + from + j];
-        }
-        for (k = 0; k < 3; k++) {
-            x = 0;
-            for (j = 0; j < count; j++) x += t[j] * s[k * rows + j];
-            sum += x * x;
-        }
+        for (j = 0; j < 3; j++) sum += w[i * ld + j] * w[i * ld + j];
     }
     return ICF_SQRT(sum) / 3;
+}
+
+/* The same for the velocity of the point p of a link of 6 rows, l + a x p. Along the axes of a contact there
+   it would be the same, as the norm of S W S' is: they only turn the block. */
+static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
+{
+    icf_real t[18], block[9];
+    int32_t i;
+    if (p.x == 0 && p.y == 0 && p.z == 0) return icfi_block_w(w, 6);
+    for (i = 0; i < 6; i++) {
+        const icf_real *l = w + i, *a = l + 18;
+        t[i] = l[0] + (p.z * a[6] - p.y * a[12]);
+        t[6 + i] = l[6] + (p.x * a[12] - p.z * a[0]);
+        t[12 + i] = l[12] + (p.y * a[0] - p.x * a[6]);
+    }
+    for (i = 0; i < 3; i++) {
+        const icf_real *l = t + 6 * i, *a = l + 3;
+        block[3 * i] = l[0] + (p.z * a[1] - p.y * a[2]);
+        block[3 * i + 1] = l[1] + (p.x * a[2] - p.z * a[0]);
+        block[3 * i + 2] = l[2] + (p.y * a[0] - p.x * a[1]);
+    }
+    return icfi_block_w(block, 3);
 }
 
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
@@ -6667,19 +6721,19 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     int32_t rows = s->p->link_rows[link];
     icf_real v0[3], eps;
     icf_result result;
-    ICFI_MEMSET(state, 0, sizeof *state);
+    /* s and bias are there, and the term is written whole */
+    ICFI_MEMSET(state->v, 0, sizeof *state - offsetof(icfi_contact_state, v));
     state->rows = rows;
     state->guess[0] = c->impulse_guess.x;
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
     if (c->impulse_guess.z > 0) s->guesses++;
     state->relaxation = c->relaxation;
-    icfi_contact_map(c, rows, state->s, state->bias);
     ICFI_MEMCPY(v0, state->bias, sizeof v0);
     icfi_apply(3, rows, state->s, u0, v0, 1);
     state->w = c->effective_mass_inverse;
-    if (state->w == 0) state->w = icfi_contact_w(state->s, rows, w, 0);
-    if (!icfi_finite(state->w) || !icfi_all_finite(3, v0)) return ICF_RESULT_NOT_FINITE;
+    if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
+    if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
     result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
     if (state->term.bounded) s->stats->bounded++;
@@ -6693,7 +6747,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
         state->spins = 1;
         state->rolling = c->rolling * state->term.impulse0;
         state->torsion = c->torsion * state->term.impulse0;
-        state->spin_w = icfi_contact_w(state->s, rows, w, 1);
+        state->spin_w = icfi_block_w(w + 21, 6);
         eps = c->softness * state->spin_w;
         state->eps[0] = icfi_max(c->spin_tolerance, eps * state->rolling);
         state->eps[1] = icfi_max(c->spin_tolerance, eps * state->torsion);
@@ -7457,10 +7511,15 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 }
 
 /* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
-   everything but a bias, and the others are small. */
-static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
+   everything but a bias, and the others are small. cost: of a start that is known to be feasible; then it is
+   all that is found out about it, as icfi_start_from_guess wants no more */
+static int icfi_make_feasible(icfi_solve* s, icfi_island* island, const icf_real* cost)
 {
     int32_t k, i;
+    if (cost) {
+        island->cost = *cost;
+        return 1;
+    }
     icfi_evaluate(s, island);
     if (island->feasible) return 1;
     for (k = 0; k < island->cliques; k++) {
@@ -9149,9 +9208,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0, energy;
+    icf_real certificate = 0, own = 0, energy, cost;
     int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
-    int settled;
+    int settled, known;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
@@ -9169,7 +9228,10 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         island.before = done;
         island.convex = 1;
         settled = icfi_is_settled(s, &island);
-        if (!settled && !icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
+        known = s->guesses && island.feasible;
+        cost = island.cost;
+        if (!settled && !icfi_is_free(s, &island, &own) &&
+            !icfi_make_feasible(s, &island, known ? &cost : NULL)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
@@ -9216,7 +9278,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf_options* options,
                             icf_workspace* workspace, icf_stats* stats, icfi_solve_at* at)
 {
-    icfi_arena arena;
+    icfi_arena arena = icfi_arena_measure(), there;
     icf_result result;
     ICFI_MEMSET(s, 0, sizeof *s);
     s->p = problem;
@@ -9228,11 +9290,12 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     s->workspace = workspace;
     result = icfi_sum_sizes(problem, &s->sizes, stats);
     if (result != ICF_RESULT_OK) return result;
-    stats->bytes = icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE);
-    arena = icfi_arena_over(workspace->memory, workspace->bytes);
     icfi_solve_layout(problem, &s->sizes, &arena, at);
-    if (arena.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
-    if (arena.result != ICF_RESULT_OK) return arena.result;
+    stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+    there = icfi_arena_over(workspace->memory, workspace->bytes);
+    (void)icfi_arena_take(&there, arena.result == ICF_RESULT_OK ? arena.used : (size_t)-1, 1);
+    if (there.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
+    if (there.result != ICF_RESULT_OK) return there.result;
     icfi_solve_point(s, *at);
     return ICF_RESULT_OK;
 }
@@ -9415,8 +9478,9 @@ static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32
     return NULL;
 }
 
-/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, and its link */
-static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
+/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, which give its axes, and its
+   link */
+static icf_result icfi_check_asked(const icf_problem* p, int32_t contact, icf_vec3 axes[3])
 {
     const icf_contact* c;
     const char* reason;
@@ -9431,7 +9495,7 @@ static icf_result icfi_check_asked(const icf_problem* p, int32_t contact)
             return ICF_RESULT_BAD_ARGUMENT;
     }
     c = p->contact + contact;
-    result = icfi_contact_check(c, &reason);
+    result = icfi_contact_check(c, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
     k = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
     return k == 3 || k == 6 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
@@ -9444,13 +9508,14 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
     const icf_real* block;
     icf_real s[18], bias[3];
     int32_t i, j, k, n, rows;
-    icf_result result = icfi_check_asked(p, contact);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, contact, axes);
     if (result != ICF_RESULT_OK) return result;
     if (clique < 0 || clique >= p->cliques || !jacobian) return ICF_RESULT_BAD_ARGUMENT;
     n = p->clique_sizes[clique];
     rows = p->link_rows[p->contact[contact].link];
     block = icfi_find_block(p, p->contact[contact].link, clique);
-    icfi_contact_map(p->contact + contact, rows, s, bias);
+    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
     for (i = 0; i < 3; i++) {
         for (j = 0; j < n; j++) {
             icf_real sum = 0;
@@ -9465,10 +9530,11 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
                                         icf_workspace* workspace, icf_real w[9])
 {
     const icf_problem* p = problem;
-    icf_result result = icfi_check_asked(p, i);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, i, axes);
     icf_real sum[9];
     int32_t link, k, a, b, q;
-    if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j);
+    if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j, axes);
     if (result != ICF_RESULT_OK) return result;
     if (!workspace || !w) return ICF_RESULT_BAD_ARGUMENT;
     for (k = 0; k < 9; k++) sum[k] = 0;
@@ -9718,14 +9784,15 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
                                     const icf_real impulse[3], icf_real* b)
 {
     const icf_problem* p = problem;
-    icf_result result = icfi_check_asked(p, contact);
+    icf_vec3 axes[3];
+    icf_result result = icfi_check_asked(p, contact, axes);
     icf_real s[18], bias[3], gamma[6];
     int32_t link, rows, k, c, i, first;
     if (result != ICF_RESULT_OK) return result;
     if (!impulse || !b) return ICF_RESULT_BAD_ARGUMENT;
     link = p->contact[contact].link;
     rows = p->link_rows[link];
-    icfi_contact_map(p->contact + contact, rows, s, bias);
+    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
     for (i = 0; i < rows; i++) gamma[i] = 0;
     icfi_apply_transposed(3, rows, s, impulse, gamma);
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
@@ -9860,12 +9927,16 @@ typedef struct icfi_inertia {
 
 /* A touch in the making, and what became of it */
 typedef struct icfi_touching {
-    icf_vec3 at[2];     /* the point in the axes of each body; of the ground, in the world */
-    icf_real distance0; /* at the start of the step */
-    icf_vec3 impulse;   /* in the world, on B, of all substeps */
-    int32_t body[2];    /* slots, -1: the ground */
-    int32_t memory;     /* what is known of it, -1: nothing */
-    int32_t contact;    /* in the problem, -1: neither side moves */
+    icf_vec3 point, normal; /* as the caller said, and so the distance and the names */
+    icf_real distance0;
+    icf_body name[2];
+    uint64_t id;
+    icf_vec3
+        at[2]; /* the point in the axes of each body, of the ground in the world; for substeps */
+    icf_vec3 impulse; /* in the world, on B, of all substeps */
+    int32_t body[2];  /* slots, -1: the ground */
+    int32_t memory;   /* what is known of it, -1: nothing */
+    int32_t contact;  /* in the problem, -1: neither side moves */
     icf_real normal_impulse;
 } icfi_touching;
 
@@ -9920,7 +9991,6 @@ typedef struct icfi_sim {
 
     icf_touch* touch;
     icfi_touching* touching;
-    icf_touch* done; /* touches of the last step */
     icf_contact_result* result;
     icf_row_result* row_result;
     icf_real* joint_work;      /* 9 impulses of each joint: motor, limit, dry friction */
@@ -10149,17 +10219,23 @@ static size_t icfi_solver_guess(const icfi_header* h)
 
 #define ICFI_TAKE(pointer, type, count) \
     do { \
-        size_t at_ = icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
-        s->pointer = memory ? ICFI_AT(type, memory, at_) : NULL; \
+        if (memory) { \
+            s->pointer = ICFI_AT(type, memory, at); \
+            at += icfi_granules((size_t)(count) * sizeof(type)); \
+        } else { \
+            (void)icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
+            s->pointer = NULL; \
+        } \
     } while (0)
 
-/* Where everything is in a block, or, without one, how large it must be: arena->peak. */
+/* Where everything is in a block; or, without one, how large it must be, arena->peak. A block was measured
+   before it was made, so that nothing is checked once more: every call of a world opens it. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                               icfi_sim* s)
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
-    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4, at = 0;
     size_t all = icfi_plus(room, 36 * b);
     ICFI_TAKE(header, icfi_header, 1);
     ICFI_TAKE(body, icfi_body, b);
@@ -10208,7 +10284,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 
     ICFI_TAKE(touch, icf_touch, n);
     ICFI_TAKE(touching, icfi_touching, n);
-    ICFI_TAKE(done, icf_touch, n);
     ICFI_TAKE(result, icf_contact_result, n);
     ICFI_TAKE(row_result, icf_row_result, rows);
     ICFI_TAKE(joint_work, icf_real, 9 * j);
@@ -10238,22 +10313,19 @@ static icfi_header* icfi_header_of(const icf_world* w)
 /* The bodies and joints alone, which follow the header: for what is asked often */
 static icfi_body* icfi_bodies_of(const icf_world* w)
 {
-    size_t at = (sizeof(icfi_header) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
-    return ICFI_AT(icfi_body, w->memory, at);
+    return ICFI_AT(icfi_body, w->memory, icfi_granules(sizeof(icfi_header)));
 }
 
 static icfi_joint* icfi_joints_of(const icf_world* w)
 {
     size_t bytes = (size_t)icfi_header_of(w)->bodies * sizeof(icfi_body);
-    bytes = (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
-    return ICFI_AT(icfi_joint, icfi_bodies_of(w), bytes);
+    return ICFI_AT(icfi_joint, icfi_bodies_of(w), icfi_granules(bytes));
 }
 
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
 {
-    icfi_arena arena = icfi_arena_over(w->memory, w->bytes);
     ICFI_MEMSET(s, 0, sizeof *s);
-    icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, &arena, s);
+    icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
 ICF_API size_t icf_world_bytes(const icf_world_def* def)
@@ -12136,6 +12208,26 @@ static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[5 * n + i] += sign * a.z;
 }
 
+/* The same for all six columns of a free body, `sign` times [1, -[r]x; 0, 1], r from its centre to the
+   point */
+static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
+{
+    r = icfi_scaled(sign, r);
+    block[0] += sign;
+    block[4] += r.z;
+    block[5] -= r.y;
+    block[7] += sign;
+    block[9] -= r.z;
+    block[11] += r.x;
+    block[14] += sign;
+    block[15] += r.y;
+    block[16] -= r.x;
+    if (rows < 6) return;
+    block[21] += sign;
+    block[28] += sign;
+    block[35] += sign;
+}
+
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
    velocity; the ground adds nothing. */
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
@@ -12143,11 +12235,13 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
 {
     int32_t rows = s->link_rows[s->problem.links - 1], i, n, k;
     icfi_world_tree* tree = icfi_tree_of(s, body);
-    icfi_spatial carried;
+    int32_t carrier = tree ? tree->carrier : body;
     icf_real* block;
     if (body < 0) return;
-    carried = icfi_carrier_speed(s, s->motion, tree ? tree->carrier : body, p);
-    icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+    if (carrier >= 0) {
+        icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
+        icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+    }
     if (!tree) return;
     block = icfi_side_block(s, tree);
     if (!block) return;
@@ -12155,6 +12249,10 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (tree->single) {
         icf_vec3 r = icfi_difference(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
+        if (!locks && !direction) {
+            icfi_add_free_columns(block, rows, sign, r);
+            return;
+        }
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
@@ -12512,7 +12610,7 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     p->link_bias = s->bias;
     p->contact = s->contact;
     p->row = s->row;
-    used = (s->block_used * sizeof(icf_real) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
+    used = icfi_granules(s->block_used * sizeof(icf_real));
     if (used >= s->workspace_bytes) return icfi_world_full(s->world, "solver", 2 * used);
     kept = session->workspace.kept;
     kept_sum = session->workspace.kept_sum;
@@ -12660,6 +12758,7 @@ static icf_result icfi_meet_touches(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     icf_world* w = s->world;
+    const int follow = h->substeps > 1;
     size_t at;
     int32_t i, k;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
@@ -12674,23 +12773,28 @@ static icf_result icfi_meet_touches(icfi_sim* s)
         const icf_touch* touch = s->touch + i;
         icfi_touching* t = s->touching + i;
         const icf_body names[2] = {touch->a, touch->b};
-        const icf_real point[3] = {touch->point.x, touch->point.y, touch->point.z};
-        if (!icfi_all_finite(3, point))
+        if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
         if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
             return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
                                      "a touch not from icf_default_touch");
         }
+        t->point = touch->point;
+        t->normal = touch->contact.normal;
+        t->id = touch->id;
         for (k = 0; k < 2; k++) {
             icf_body b = names[k];
+            t->name[k] = b;
             t->body[k] = -1;
-            t->at[k] = touch->point;
+            if (follow) t->at[k] = touch->point;
             if (!b.generation && !b.index) continue;
             if (!icf_body_is_valid(w, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
-            t->at[k] = icfi_unrotate(s->motion[b.index].q,
-                                     icfi_difference(touch->point, s->motion[b.index].x));
+            if (follow) {
+                t->at[k] = icfi_unrotate(s->motion[b.index].q,
+                                         icfi_difference(touch->point, s->motion[b.index].x));
+            }
         }
         if (t->body[0] == t->body[1])
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
@@ -12748,15 +12852,15 @@ static int32_t icfi_remember_touches(icfi_sim* s)
         const icf_vec3* impulse = &s->result[i].impulse;
         icfi_memory* m = s->memory_next + count;
         int before = t->memory >= 0, now = t->normal_impulse > 0;
-        if (!s->touch[i].id || (!before && !now)) continue;
+        if (!t->id || (!before && !now)) continue;
         icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
-                       t->body[0], t->body[1], s->touch[i].id, t->normal_impulse);
+                       t->body[0], t->body[1], t->id, t->normal_impulse);
         if (!now) continue;
         ICFI_MEMSET(m, 0, sizeof *m);
         m->impulse[0] = impulse->x;
         m->impulse[1] = impulse->y;
         m->impulse[2] = impulse->z;
-        m->id = s->touch[i].id;
+        m->id = t->id;
         m->body[0] = t->body[0];
         m->body[1] = t->body[1];
         count++;
@@ -12840,7 +12944,6 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int com
     }
     memories = icfi_remember_touches(&s);
     session->results = session->touches;
-    icfi_copy_bytes(s.done, s.touch, (size_t)session->touches * sizeof(icf_touch));
     if (commit) icfi_commit(&s, dt, memories);
     session->solved = 1;
     return worst;
@@ -14192,17 +14295,19 @@ ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
                                        icf_touch_result* result)
 {
     icfi_sim s;
+    const icfi_touching* t;
     if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
     if (touch < 0 || touch >= s.session->results) return ICF_RESULT_BAD_ARGUMENT;
-    result->a = s.done[touch].a;
-    result->b = s.done[touch].b;
-    result->id = s.done[touch].id;
-    result->point = s.done[touch].point;
-    result->normal = s.done[touch].contact.normal;
-    result->distance = s.done[touch].contact.distance;
-    result->impulse = s.touching[touch].impulse;
+    t = s.touching + touch;
+    result->a = t->name[0];
+    result->b = t->name[1];
+    result->id = t->id;
+    result->point = t->point;
+    result->normal = t->normal;
+    result->distance = t->distance0;
+    result->impulse = t->impulse;
     result->contact = s.result[touch];
     return ICF_RESULT_OK;
 }
