@@ -6677,19 +6677,19 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
 }
 
 /* The impulses of a link, from those of its contacts and rows */
-static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real impulse[6])
+static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real sum[6])
 {
     int32_t rows = s->p->link_rows[link], k, i;
-    icf_real sum[6] = {0, 0, 0, 0, 0, 0};
+    for (i = 0; i < 6; i++) sum[i] = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *m = c->s, g1 = c->price.impulse[0], g2 = c->price.impulse[1],
-                       gn = c->price.impulse[2];
-        if (rows == 3) {
-            for (i = 0; i < 3; i++) sum[i] += m[i] * g1 + m[3 + i] * g2 + m[6 + i] * gn;
-            continue;
+        const icf_real *m = c->s, *a = m, *b = m + rows, *n = b + rows;
+        icf_real g1 = c->price.impulse[0], g2 = c->price.impulse[1], gn = c->price.impulse[2];
+        for (i = 0; i < rows; i += 3) {
+            sum[i] += a[i] * g1 + b[i] * g2 + n[i] * gn;
+            sum[i + 1] += a[i + 1] * g1 + b[i + 1] * g2 + n[i + 1] * gn;
+            sum[i + 2] += a[i + 2] * g1 + b[i + 2] * g2 + n[i + 2] * gn;
         }
-        for (i = 0; i < 6; i++) sum[i] += m[i] * g1 + m[6 + i] * g2 + m[12 + i] * gn;
         for (i = 0; c->spins && i < 3; i++) {
             sum[3] += m[6 * i] * c->spin_impulse[i];
             sum[4] += m[6 * i + 1] * c->spin_impulse[i];
@@ -6700,7 +6700,6 @@ static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real impuls
         const icfi_row_state* r = s->row + s->row_list[k];
         sum[r->row] += r->price[1];
     }
-    for (i = 0; i < 6; i++) impulse[i] = sum[i];
 }
 
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
@@ -6843,7 +6842,12 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
             icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
             icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
             icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
-            for (i = 0; i < rows; i++) w[i + j * rows] += a[i] * x + b[i] * y + n[i] * z;
+            icf_real* to = w + j * rows;
+            for (i = 0; i < rows; i += 3) {
+                to[i] += a[i] * x + b[i] * y + n[i] * z;
+                to[i + 1] += a[i + 1] * x + b[i + 1] * y + n[i + 1] * z;
+                to[i + 2] += a[i + 2] * x + b[i + 2] * y + n[i + 2] * z;
+            }
         }
         if (!c->spins) continue;
         h = c->spin_h;
