@@ -6622,15 +6622,30 @@ static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, con
     }
 }
 
-/* Prices what hangs on a link at its velocity u. Answers the cost. */
-static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, icfi_island* island)
+/* The velocities of what hangs on a link, at s->v */
+static void icfi_read_potentials(icfi_solve* s, int32_t link)
 {
-    int32_t rows = s->p->link_rows[link], k;
+    int32_t rows = s->p->link_rows[link], k, i;
+    icf_real u[6];
+    icfi_link_velocity(s, link, s->v, u);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        for (i = 0; i < 3; i++) c->v[i] = c->bias[i];
+        icfi_contact_velocity(c, rows, u, c->v, c->spin, 1);
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->u = u[r->row];
+    }
+}
+
+/* Prices what hangs on a link. Answers the cost. */
+static icf_real icfi_price_link(icfi_solve* s, int32_t link, icfi_island* island)
+{
+    int32_t k;
     icf_real cost = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
-        ICFI_MEMCPY(c->v, c->bias, sizeof c->v);
-        icfi_contact_velocity(c, rows, u, c->v, c->spin, 1);
         icfi_contact_price(&c->term, c->v, &c->price);
         if (!c->price.feasible) island->feasible = 0;
         cost += c->price.cost;
@@ -6638,7 +6653,6 @@ static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, 
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         icfi_row_state* r = s->row + s->row_list[k];
-        r->u = u[r->row];
         icfi_row_price(&r->term, r->u, r->price);
         cost += r->price[0];
     }
@@ -6751,28 +6765,30 @@ static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
     icfi_find_gradient(s, island);
 }
 
+/* v - v*, and the momentum A (v - v*) */
+static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->r[i] = s->v[i] - s->p->v_free[i];
+    }
+    icfi_mass_times(s, island, s->r, s->momentum);
+}
+
 /* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
-    const icf_problem* p = s->p;
     int32_t k, i;
     icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0, free = 0;
     island->feasible = 1;
     island->cost = 0;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            s->r[i] = s->v[i] - p->v_free[i];
-        }
-    }
-    icfi_mass_times(s, island, s->r, s->momentum);
+    icfi_find_momentum(s, island);
     icfi_clear_impulses(s, island);
     for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        icf_real* u = s->u + s->bias_at[link];
-        icfi_link_velocity(s, link, s->v, u);
-        island->cost += icfi_price_link(s, link, u, island);
-        icfi_gather_link(s, link);
+        icfi_read_potentials(s, island->link[k]);
+        island->cost += icfi_price_link(s, island->link[k], island);
+        icfi_gather_link(s, island->link[k]);
     }
     icfi_find_gradient(s, island);
     island->at_rounding = 1;
@@ -8524,28 +8540,36 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* s->v after an iteration. The whole step first, where the iteration took nearly all of it: near the end
-   it is as good as one iteration more. s->v stays there if the error is below `stop`; s->hold is
-   where the units are. */
-static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
+/* Whether an iteration took nearly all of its step: near the end the whole of it is as good as one iteration
+   more */
+static int icfi_interior_nearly(const icfi_island* island)
 {
+    return island->alpha < 1 && island->alpha > ICF_R(0.9);
+}
+
+/* s->v after an iteration, and all that is to know there: the whole step where it took nearly that. s->hold is
+   where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island)
+{
+    icf_real alpha = island->alpha;
     int32_t k, i;
-    if (island->alpha < 1 && island->alpha > ICF_R(0.9)) {
-        icfi_copy_motion(s, island, s->v, s->from);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) {
-                s->hold[i] = s->from[i] + island->alpha * s->dv[i];
-                s->v[i] = s->from[i] + s->dv[i];
-            }
-        }
-        icfi_evaluate(s, island);
-        if (island->feasible && island->error < stop) return 1;
-        icfi_copy_motion(s, island, s->from, s->v);
+    int whole = icfi_interior_nearly(island);
+    for (k = 0; whole && k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->hold[i] = s->v[i] + alpha * s->dv[i];
     }
-    if (!icfi_advance(s, island, island->alpha)) return 0;
-    icfi_copy_motion(s, island, s->v, s->hold);
+    if (!icfi_advance(s, island, whole ? 1 : alpha)) return 0;
+    if (!whole) icfi_copy_motion(s, island, s->v, s->hold);
     return 1;
+}
+
+/* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
+static void icfi_interior_return(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k;
+    icfi_copy_motion(s, island, s->hold, s->v);
+    icfi_find_momentum(s, island);
+    for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
 }
 
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
@@ -8557,7 +8581,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     for (;;) {
         icf_stop end;
         if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
-            !icfi_interior_arrive(s, island, stop)) {
+            !icfi_interior_arrive(s, island)) {
             return ICF_STOP_FLOOR;
         }
         island->iterations++;
@@ -8573,6 +8597,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
                                                                                           : 0;
         if (slow >= 3) return ICF_STOP_FLOOR;
         mean = now;
+        if (icfi_interior_nearly(island)) icfi_interior_return(s, island);
     }
 }
 
@@ -8621,7 +8646,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
             icfi_keep(s, island);
             icfi_record(s, island);
         }
-        icfi_return_to(s, island, s->hold);
+        icfi_interior_return(s, island);
         stop = stop / 10;
         if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
     }
