@@ -5711,18 +5711,20 @@ typedef struct icfi_unit {
     icf_real c;                     /* friction, motor: lambda_0 */
     icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
     icf_real w;                     /* inverse effective mass */
-    icf_real omega;                 /* the target of this unit is sigma m omega */
+    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
     int32_t ends;                   /* law: whether its force ends at b */
     icf_real s[4], lam[4], u, p[4]; /* p: the target */
     icfi_unit_way d, kept;          /* a direction, and the one before it */
     icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
     icf_real d0[4];                 /* what lambda changes by if v stays */
-    icf_real scale[4], eta, eta2;   /* w of W, eta and its square */
+    icf_real scale[4], eta, by_eta; /* w of W, eta and 1 / eta */
     icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
+    icf_real by_nu, by_det;         /* 1 / nu0; nu0^2 / det nu */
+    icf_real by_s, by_s_det;        /* 1 / s0; s0^2 / det s */
     icf_real axis[3], th00, th0, side,
-        along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
-    icf_real k0, kr, t00; /* k = (k0, kr axis) */
+        along; /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
+    icf_real k0, kr, t00, give; /* k = (k0, kr axis); 1 / (bend + t00) */
 } icfi_unit;
 
 /* Where the pieces of a workspace are, for a problem of given sizes */
@@ -7683,10 +7685,9 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
 /* W x, or W^-1 x */
 static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
 {
-    icf_real eta = t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
+    icf_real eta = inverse ? t->by_eta : t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
     icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
     int k;
-    if (inverse) eta = 1 / eta;
     y[0] = eta * (t->scale[0] * x[0] + p);
     for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
 }
@@ -7694,38 +7695,50 @@ static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], 
 /* Nesterov-Todd scaling and Theta at s, lambda */
 static void icfi_unit_scale(icfi_unit* t)
 {
-    icf_real x[4], y[4], rs, rl, a, w0, wr, f = 0, i;
+    icf_real x[3], y[3], rs, rl, a, w0, wr, f, i, l, by_lam, by_s = 1 / t->s[0];
     int k;
+    t->by_s = by_s;
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->t00 = t->lam[0] / t->s[0];
-        t->k0 = t->t00 / (t->bend + t->t00);
+        t->t00 = t->lam[0] * by_s;
+        t->give = 1 / (t->bend + t->t00);
+        t->k0 = t->t00 * t->give;
         t->th00 = t->bend * t->k0;
         return;
     }
-    icfi_by_first(t->s, x);
-    icfi_by_first(t->lam, y);
-    rs = ICF_SQRT(icfi_det(x));
-    rl = ICF_SQRT(icfi_det(y));
-    t->eta2 = t->s[0] / t->lam[0] * (rs / rl);
-    for (k = 0; k < 4; k++) f += x[k] / rs * (y[k] / rl);
-    f = 2 * ICF_SQRT((1 + f) / 2);
-    for (k = 1; k < 4; k++) t->scale[k] = (x[k] / rs - y[k] / rl) / f;
+    /* by their first numbers, so that squares neither over- nor underflow */
+    by_lam = 1 / t->lam[0];
+    for (k = 0; k < 3; k++) {
+        x[k] = t->s[k + 1] * by_s;
+        y[k] = t->lam[k + 1] * by_lam;
+    }
+    a = 1 - icfi_dot3(x, x);
+    rs = 1 / ICF_SQRT(a);
+    rl = 1 / ICF_SQRT(1 - icfi_dot3(y, y));
+    t->by_s_det = rs * rs;
+    i = t->lam[0] * by_s * (rs / rl);
+    f = 1 / ICF_SQRT(2 + 2 * (1 + icfi_dot3(x, y)) * rs * rl);
+    for (k = 0; k < 3; k++) t->scale[k + 1] = (x[k] * rs - y[k] * rl) * f;
     a = icfi_dot3(t->scale + 1, t->scale + 1);
     wr = ICF_SQRT(a);
     w0 = t->scale[0] = ICF_SQRT(1 + a);
     t->share = 1 / (1 + w0);
-    t->eta = ICF_SQRT(t->eta2);
+    t->by_eta = ICF_SQRT(i);
+    t->eta = 1 / t->by_eta;
     icfi_unit_w(t, t->lam, t->nu, 0);
-    for (k = 0; k < 3; k++) t->axis[k] = wr > 0 ? t->scale[k + 1] / wr : 0;
-    i = 1 / t->eta2;
+    t->by_nu = 1 / t->nu[0];
+    rl *= t->nu[0] * by_lam * t->by_eta; /* det nu = eta^2 det lambda */
+    t->by_det = rl * rl;
+    f = wr > 0 ? 1 / wr : 0;
+    for (k = 0; k < 3; k++) t->axis[k] = t->scale[k + 1] * f;
     t->k0 = t->kr = 0;
+    l = t->eta * t->eta;
     if (t->kind == ICFI_UNIT_SAP) {
-        icf_real g = w0 + wr, a1 = t->eta2 * g * g, a2 = t->eta2 / (g * g), sm = (a1 + a2) / 2;
+        icf_real g = w0 + wr, a1 = l * g * g, a2 = l / (g * g), sm = (a1 + a2) / 2;
         icf_real det = a1 * a2 + sm * (t->r0 + t->r1) + t->r0 * t->r1;
         t->th00 = (sm + t->r1) / det;
-        t->th0 = -2 * t->eta2 * w0 * wr / det;
+        t->th0 = -2 * l * w0 * wr / det;
         t->along = (sm + t->r0) / det;
-        t->side = 1 / (t->eta2 + t->r1);
+        t->side = 1 / (l + t->r1);
         return;
     }
     t->t00 = (1 + 2 * a) * i;
@@ -7735,15 +7748,13 @@ static void icfi_unit_scale(icfi_unit* t)
         t->along = t->side = theta / (1 + theta * t->r1);
         return;
     }
-    {
-        icf_real l = t->eta2 * t->bend, share = 1 / (t->bend + t->t00);
-        t->k0 = t->t00 * share;
-        t->kr = -2 * w0 * wr * i * share;
-        t->th00 = t->bend * t->k0;
-        t->th0 = t->bend * t->kr;
-        t->side = i;
-        t->along = i * (1 + l * (1 + 2 * a)) / (1 + 2 * a + l);
-    }
+    t->give = 1 / (t->bend + t->t00);
+    t->k0 = t->t00 * t->give;
+    t->kr = -2 * w0 * wr * i * t->give;
+    t->th00 = t->bend * t->k0;
+    t->th0 = t->bend * t->kr;
+    t->side = i;
+    t->along = (i + t->bend * (1 + 2 * a)) * i * t->give;
 }
 
 /* y = Theta x */
@@ -7794,7 +7805,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     y[0] = t->b0 * in[2];
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->d.lam[0] = d[0] - t->th00 * y[0];
-        t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+        t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
         t->d.s[0] = y[0] + t->rp[0] + t->d.u;
         return;
     }
@@ -7802,7 +7813,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     y[2] = t->b2 * in[1];
     y[3] = 0;
     if (t->kind == ICFI_UNIT_MOTOR) {
-        icf_real t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
+        icf_real t01 = -2 * t->scale[0] * t->scale[1] * t->by_eta * t->by_eta;
         for (k = 0; k < 4; k++) t->d.lam[k] = t->d.s[k] = 0;
         t->d.lam[1] = d[1] - t->along * y[1];
         t->d.s[1] = y[1] + t->rp[1] + t->r1 * t->d.lam[1];
@@ -7822,7 +7833,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         for (k = 1; k < 4; k++) t->d.s[k] += t->r1 * t->d.lam[k];
         return;
     }
-    t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+    t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
     for (k = 0; k < 3; k++) t->d.u -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
     t->d.s[0] += t->d.u;
 }
@@ -7850,17 +7861,7 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_rea
     return den > 0 ? icfi_min(most, c / den) : most;
 }
 
-/* y with nu o y = x, in the algebra of the cone: x o y = (x.y, x0 yr + y0 xr). Products are those
-   of nu / nu0, which neither over- nor underflow. */
-static void icfi_cone_divide(const icf_real nu[4], const icf_real x[4], icf_real y[4])
-{
-    icf_real n[4], i = 1 / nu[0];
-    int k;
-    icfi_by_first(nu, n);
-    y[0] = (x[0] - icfi_dot3(n + 1, x + 1)) * i / icfi_det(n);
-    for (k = 1; k < 4; k++) y[k] = (x[k] - y[0] * nu[k]) * i;
-}
-
+/* z = x o y, in the algebra of the cone: (x.y, x0 yr + y0 xr) */
 static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
 {
     int k;
@@ -7868,12 +7869,13 @@ static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_rea
     for (k = 1; k < 4; k++) z[k] = x[0] * y[k] + y[0] * x[k];
 }
 
-/* x += W^-1 (nu \ c), nu = W lambda */
+/* x += W^-1 y with nu o y = c, nu = W lambda */
 static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
-    icf_real y[4], z[4];
+    icf_real y[4], z[4], i = t->by_nu;
     int k;
-    icfi_cone_divide(t->nu, c, y);
+    y[0] = (c[0] - icfi_dot3(t->nu + 1, c + 1) * i) * i * t->by_det;
+    for (k = 1; k < 4; k++) y[k] = (c[k] - y[0] * t->nu[k]) * i;
     icfi_unit_w(t, y, z, 1);
     for (k = 0; k < 4; k++) x[k] += z[k];
 }
@@ -7881,14 +7883,13 @@ static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf
 /* The target s o lambda = mu omega, in the first order */
 static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
-    icf_real a[4], f;
+    icf_real f = mu * t->omega * t->by_s;
     int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->p[0] = mu * t->omega / t->s[0] - t->lam[0];
+        t->p[0] = f - t->lam[0];
         return;
     }
-    icfi_by_first(t->s, a);
-    f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
+    f *= t->by_s * t->by_s_det; /* s^-1 = (s0, -sr) / det s */
     for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
 }
 
@@ -7899,7 +7900,7 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
     int k;
     icfi_unit_aim(t, mu);
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->p[0] -= t->d.s[0] * t->d.lam[0] / t->s[0];
+        t->p[0] -= t->d.s[0] * t->d.lam[0] * t->by_s;
     } else {
         icfi_unit_w(t, t->d.s, a, 1);
         icfi_unit_w(t, t->d.lam, b, 0);
@@ -7920,20 +7921,20 @@ static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
     if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
-/* How far an eigenvalue of s o lambda is outside [0.1, 10] target, at most 10 target from above */
-static icf_real icfi_outside(icf_real x, icf_real target)
+/* How far an eigenvalue of s o lambda is outside [0.1, 10], at most 10 from above; in targets */
+static icf_real icfi_outside(icf_real x)
 {
-    return icfi_max(icfi_min(icfi_max(x, target / 10), 10 * target) - x, -10 * target);
+    return icfi_max(icfi_min(icfi_max(x, ICF_R(0.1)), 10) - x, -10);
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
-static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
+static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
 {
-    icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, low, high;
+    icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, by = by_mu * t->by_omega, low, high;
     int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
         r = (t->s[0] + alpha * t->d.s[0]) * (t->lam[0] + alpha * t->d.lam[0]);
-        t->p[0] += icfi_outside(r, target) / t->s[0];
+        t->p[0] += icfi_outside(r * by) * target * t->by_s;
         return;
     }
     for (k = 0; k < 4; k++) {
@@ -7943,15 +7944,14 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
     icfi_unit_w(t, a, x, 1);
     icfi_unit_w(t, b, c, 0);
     icfi_cone_multiply(x, c, a);
+    for (k = 0; k < 4; k++) a[k] *= by;
     r = icfi_norm3(a + 1);
-    if (a[0] != 0) {
-        icfi_by_first(a, x);
-        r = ICF_FABS(a[0]) * icfi_norm3(x + 1);
-    }
-    high = icfi_outside(a[0] + r, target);
-    low = icfi_outside(a[0] - r, target);
-    c[0] = (high + low) / 2;
-    for (k = 1; k < 4; k++) c[k] = r > 0 ? (high - low) / 2 * a[k] / r : 0;
+    high = icfi_outside(a[0] + r);
+    low = icfi_outside(a[0] - r);
+    if (high == 0 && low == 0) return;
+    c[0] = (high + low) / 2 * target;
+    r = r > 0 ? (high - low) / 2 * target / r : 0;
+    for (k = 1; k < 4; k++) c[k] = r * a[k];
     icfi_unit_add_corrector(t, c, t->p);
 }
 
@@ -8102,6 +8102,7 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
     t->lam[0] = lam;
     t->lam[3] = -lam * (t->eps / t->s[0]);
     t->omega = lam * (det / t->s[0]) / m0;
+    t->by_omega = 1 / t->omega;
     t->u = t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR ? t->s[0] : 0;
     if (t->law) {
         icf_real slope = 0, bend = 0;
@@ -8191,7 +8192,7 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
     }
     /* rounding must not put s onto its cone */
     t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
-    t->omega = 1;
+    t->omega = t->by_omega = 1;
 }
 
 static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
@@ -8428,7 +8429,7 @@ static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
         for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 4); k++) {
             x += (t->s[k] + alpha * t->d.s[k]) * (t->lam[k] + alpha * t->d.lam[k]);
         }
-        sum += x / t->omega;
+        sum += x * t->by_omega;
     }
     return sum / (icf_real)s->units;
 }
@@ -8480,7 +8481,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
         for (i = 0; i < s->units; i++) {
             s->unit[i].kept = s->unit[i].d;
-            icfi_unit_center(s->unit + i, longer, mu);
+            icfi_unit_center(s->unit + i, longer, mu, 1 / mu);
         }
         icfi_copy_motion(s, island, s->dv, s->kept);
         icfi_interior_direction(s, island);
