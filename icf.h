@@ -5785,7 +5785,7 @@ typedef struct icfi_island {
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
-    icf_real alpha;       /* of the last interior point iteration */
+    icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
     icf_stop stop;
@@ -6613,13 +6613,18 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 
 /* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
 static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
-                                  icf_real v[3], icf_real spin[3], int add)
+                                  icf_real v[3], icf_real spin[3])
 {
+    const icf_real* a = c->s;
     int32_t i;
-    icfi_apply(3, rows, c->s, u, v, add);
+    for (i = 0; i < 3; i++, a += rows) {
+        icf_real sum = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+        if (rows == 6) sum += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
+        v[i] = sum;
+    }
     if (!c->spins) return;
     for (i = 0; i < 3; i++) {
-        const icf_real* a = c->s + 6 * i;
+        a = c->s + 6 * i;
         spin[i] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
     }
 }
@@ -6632,8 +6637,8 @@ static void icfi_read_potentials(icfi_solve* s, int32_t link)
     icfi_link_velocity(s, link, s->v, u);
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
-        for (i = 0; i < 3; i++) c->v[i] = c->bias[i];
-        icfi_contact_velocity(c, rows, u, c->v, c->spin, 1);
+        icfi_contact_velocity(c, rows, u, c->v, c->spin);
+        for (i = 0; i < 3; i++) c->v[i] += c->bias[i];
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         icfi_row_state* r = s->row + s->row_list[k];
@@ -7058,7 +7063,7 @@ static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
         icfi_read_link(s, link, s->dv, du);
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv, 0);
+            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
             c->gap = icfi_barrier_gap(&c->term, c->v);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
@@ -8031,16 +8036,18 @@ static void icfi_unit_add_hessian(icfi_solve* s, const icfi_unit* t)
 /* Impulses that no unit has, linear or constant; Hessians too if asked */
 static void icfi_linear_prices(icfi_solve* s, const icfi_island* island, int hessians)
 {
-    int32_t k, j, i;
+    int32_t k, j;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            for (i = 0; i < 3; i++) c->price.impulse[i] = c->spin_impulse[i] = 0;
-            c->price.impulse[2] = -c->term.adhesion;
-            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] += c->term.normal.push;
-            for (i = 0; hessians && i < 6; i++) c->price.h[i] = 0;
-            for (i = 0; hessians && i < 4; i++) c->spin_h[i] = 0;
+            icf_real push = c->term.normal.law == ICFI_LAW_CONSTANT ? c->term.normal.push : 0;
+            c->price.impulse[0] = c->price.impulse[1] = 0;
+            c->price.impulse[2] = push - c->term.adhesion;
+            if (c->spins) ICFI_MEMSET(c->spin_impulse, 0, sizeof c->spin_impulse);
+            if (!hessians) continue;
+            ICFI_MEMSET(c->price.h, 0, sizeof c->price.h);
+            if (c->spins) ICFI_MEMSET(c->spin_h, 0, sizeof c->spin_h);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
             icfi_row_state* r = s->row + s->row_list[j];
@@ -8418,15 +8425,32 @@ static icf_real icfi_interior_reach(const icfi_solve* s)
     return alpha;
 }
 
-/* The mean of s.lambda / omega a step alpha away */
-static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
+/* s.lambda / omega */
+static icf_real icfi_unit_product(const icfi_unit* t)
+{
+    icf_real x = t->s[0] * t->lam[0];
+    if (t->kind != ICFI_UNIT_NORMAL) x += icfi_dot3(t->s + 1, t->lam + 1);
+    return x * t->by_omega;
+}
+
+/* The mean of that */
+static icf_real icfi_interior_mean(const icfi_solve* s)
+{
+    icf_real sum = 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) sum += icfi_unit_product(s->unit + i);
+    return sum / (icf_real)s->units;
+}
+
+/* And a step alpha away */
+static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
 {
     icf_real sum = 0;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        icf_real x = 0;
-        for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 4); k++) {
+        icf_real x = (t->s[0] + alpha * t->d.s[0]) * (t->lam[0] + alpha * t->d.lam[0]);
+        for (k = 1; k < 4 && t->kind != ICFI_UNIT_NORMAL; k++) {
             x += (t->s[k] + alpha * t->d.s[k]) * (t->lam[k] + alpha * t->d.lam[k]);
         }
         sum += x * t->by_omega;
@@ -8434,35 +8458,45 @@ static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
     return sum / (icf_real)s->units;
 }
 
-static void icfi_interior_move(icfi_solve* s, icf_real alpha)
+/* Moves all units. Answers the mean there. */
+static icf_real icfi_interior_move(icfi_solve* s, icf_real alpha)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
+    icf_real sum = 0;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
-        for (k = 0; k < 4; k++) {
-            t->s[k] += alpha * t->d.s[k];
-            t->lam[k] += alpha * t->d.lam[k];
-        }
         t->u += alpha * t->d.u;
-        t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
-        if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
-            t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+        t->s[0] += alpha * t->d.s[0];
+        t->lam[0] += alpha * t->d.lam[0];
+        if (t->kind == ICFI_UNIT_NORMAL) {
+            t->s[0] = icfi_max(t->s[0], 0);
+            t->lam[0] = icfi_max(t->lam[0], 0);
+        } else {
+            for (k = 1; k < 4; k++) {
+                t->s[k] += alpha * t->d.s[k];
+                t->lam[k] += alpha * t->d.lam[k];
+            }
+            t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
+            if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
+                t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+            }
         }
+        sum += icfi_unit_product(t);
     }
+    return sum / (icf_real)s->units;
 }
 
 /* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
-    icf_real alpha, mean, after, sigma, mu, longer, reach;
+    icf_real alpha, mean = island->mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
     icfi_interior_direction(s, island);
     alpha = icfi_min(1, icfi_interior_reach(s));
-    mean = icfi_interior_mean(s, 0);
-    after = icfi_interior_mean(s, alpha) / mean;
+    after = icfi_interior_mean_after(s, alpha) / mean;
     sigma = icfi_min(icfi_max(after * after * after, ICF_R(1e-6)), 1);
     mu = sigma * mean;
     for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
@@ -8496,7 +8530,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     }
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->alpha = alpha;
-    icfi_interior_move(s, alpha);
+    island->mean = icfi_interior_move(s, alpha);
     return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
@@ -8586,7 +8620,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
             return ICF_STOP_FLOOR;
         }
         island->iterations++;
-        now = icfi_interior_mean(s, 0);
+        now = island->mean;
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
@@ -8628,6 +8662,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     if (s->guesses && !(higher > 0) && island->gradient * island->gradient < ICF_R(2e5) * own) {
         icfi_warm_units(s, start / 10);
     }
+    island->mean = icfi_interior_mean(s);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
