@@ -5367,7 +5367,8 @@ typedef struct icfi_soft {
     icf_real value, g1, g2, h11, h12, h22;
 } icfi_soft;
 
-static icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1, icf_real v2)
+ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1,
+                                           icf_real v2)
 {
     icf_real x1 = mu1 * v1, x2 = mu2 * v2, q = x1 * x1 + x2 * x2;
     icf_real r = ICF_SQRT(q + eps * eps), i = 1 / r, t1 = x1 * i, t2 = x2 * i, e = eps * i;
@@ -9012,9 +9013,9 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0, energy;
+    icf_real certificate = 0, own = 0, energy, cost;
     int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
-    int settled;
+    int settled, seen, known;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
@@ -9032,7 +9033,14 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         island.before = done;
         island.convex = 1;
         settled = icfi_is_settled(s, &island);
-        if (!settled && !icfi_is_free(s, &island, &own) && !icfi_make_feasible(s, &island)) {
+        cost = island.cost;
+        seen = s->guesses && island.feasible;
+        known = settled || icfi_is_free(s, &island, &own);
+        if (!known && seen) {
+            island.cost = cost; /* all that icfi_start_from_guess asks of s->v */
+            known = 1;
+        }
+        if (!known && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
