@@ -5710,6 +5710,7 @@ typedef struct icfi_unit {
     icf_real h0, h1, eps;           /* h = (h0, h1, 0, eps) */
     icf_real r0, r1;                /* R = diag(r0, r1, r1) */
     icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real pull;                  /* what the normal impulse is less than lambda_0 */
     icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
     icf_real w;                     /* inverse effective mass */
     icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
@@ -7990,73 +7991,71 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
     }
 }
 
-/* Adds B' x to the impulse of the contact or row that a unit is of. */
-static void icfi_unit_add_impulse(icfi_solve* s, const icfi_unit* t, const icf_real x[4])
+/* B' x is the impulse of the contact or row that a unit is of: each of its numbers is that of one unit. */
+static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t, const icf_real x[4])
 {
     icfi_contact_state* c = s->contact + t->of;
     if (t->role == ICFI_ROLE_ROW) {
         icfi_row_state* r = s->row + t->of;
-        r->price[1] += t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
+        r->price[1] = t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_impulse[2] += t->b1 * x[1];
+        c->spin_impulse[2] = t->b1 * x[1];
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_impulse[0] += t->b1 * x[1];
-        c->spin_impulse[1] += t->b2 * x[2];
+        c->spin_impulse[0] = t->b1 * x[1];
+        c->spin_impulse[1] = t->b2 * x[2];
     } else {
-        c->price.impulse[0] += t->b1 * x[1];
-        c->price.impulse[1] += t->b2 * x[2];
-        c->price.impulse[2] += t->b0 * x[0];
+        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x[0] - t->pull;
+        if (t->kind == ICFI_UNIT_NORMAL) return;
+        c->price.impulse[0] = t->b1 * x[1];
+        c->price.impulse[1] = t->b2 * x[2];
     }
 }
 
-/* Adds B' Theta B to the Hessian there. */
-static void icfi_unit_add_hessian(icfi_solve* s, const icfi_unit* t)
+/* B' Theta B is the Hessian there. */
+static void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
     icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
     icf_real h11 = t->b1 * t->b1 * (t->side + f * x * x), h12 = t->b1 * t->b2 * f * x * y;
-    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y);
+    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y), *h = c->price.h;
     if (t->role == ICFI_ROLE_ROW) {
-        s->row[t->of].price[2] += t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
+        s->row[t->of].price[2] = t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_h[3] += h11;
+        c->spin_h[3] = h11;
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_h[0] += h11;
-        c->spin_h[1] += h12;
-        c->spin_h[2] += h22;
+        c->spin_h[0] = h11;
+        c->spin_h[1] = h12;
+        c->spin_h[2] = h22;
     } else {
-        c->price.h[0] += h11;
-        c->price.h[1] += h12;
-        c->price.h[2] += t->b1 * t->b0 * t->th0 * x;
-        c->price.h[3] += h22;
-        c->price.h[4] += t->b2 * t->b0 * t->th0 * y;
-        c->price.h[5] += t->b0 * t->b0 * t->th00;
+        if (t->kind != ICFI_UNIT_FRICTION) h[5] = t->b0 * t->b0 * t->th00;
+        if (t->kind == ICFI_UNIT_NORMAL) return;
+        h[0] = h11;
+        h[1] = h12;
+        h[2] = t->b1 * t->b0 * t->th0 * x;
+        h[3] = h22;
+        h[4] = t->b2 * t->b0 * t->th0 * y;
     }
 }
 
-/* Impulses that no unit has, linear or constant; Hessians too if asked */
-static void icfi_linear_prices(icfi_solve* s, const icfi_island* island, int hessians)
+/* Impulses and Hessians that no unit has: linear or constant */
+static void icfi_linear_prices(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, j;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            icf_real push = c->term.normal.law == ICFI_LAW_CONSTANT ? c->term.normal.push : 0;
-            c->price.impulse[0] = c->price.impulse[1] = 0;
-            c->price.impulse[2] = push - c->term.adhesion;
-            if (c->spins) ICFI_MEMSET(c->spin_impulse, 0, sizeof c->spin_impulse);
-            if (!hessians) continue;
-            ICFI_MEMSET(c->price.h, 0, sizeof c->price.h);
-            if (c->spins) ICFI_MEMSET(c->spin_h, 0, sizeof c->spin_h);
+            ICFI_MEMSET(&c->price, 0, sizeof c->price);
+            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] = c->term.normal.push;
+            c->price.impulse[2] -= c->term.adhesion;
+            if (!c->spins) continue;
+            ICFI_MEMSET(c->spin_impulse, 0, sizeof c->spin_impulse);
+            ICFI_MEMSET(c->spin_h, 0, sizeof c->spin_h);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
             icfi_row_state* r = s->row + s->row_list[j];
-            icf_real price[3];
-            price[1] = price[2] = 0;
-            if (icfi_row_is_linear(&r->term)) icfi_row_price(&r->term, r->u, price);
-            r->price[1] = price[1];
-            if (hessians) r->price[2] = price[2];
+            r->price[1] = r->price[2] = 0;
+            if (icfi_row_is_linear(&r->term)) icfi_row_price(&r->term, r->u, r->price);
         }
     }
 }
@@ -8264,6 +8263,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
             t = icfi_unit_next(s, ICFI_UNIT_SAP, ICFI_ROLE_CONTACT, of, c->w);
             t->b0 = 1;
             t->b1 = t->b2 = term->mu1;
+            t->pull = term->adhesion;
             t->h0 = -term->normal.vhat;
             t->r0 = 1 / term->normal.scale;
             t->r1 = term->mu1 * term->mu1 * term->rt;
@@ -8275,6 +8275,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
                            m0);
         if (term->normal.law != ICFI_LAW_CONSTANT) {
             t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of, c->w, &term->normal);
+            if (t) t->pull = term->adhesion;
             if (t) icfi_unit_start(t, m0, guess);
         }
     } else {
@@ -8287,6 +8288,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
             t->eps = term->eps;
             t->h0 += term->eps;
         }
+        if (t) t->pull = term->adhesion;
         if (t) icfi_unit_start(t, m0, guess);
     }
     if (!c->spins) return;
@@ -8362,8 +8364,8 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 /* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
 static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
 {
-    int32_t i, k;
-    icfi_linear_prices(s, island, 1);
+    int32_t i;
+    icfi_linear_prices(s, island);
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         icf_real in[3], slope = t->c;
@@ -8376,54 +8378,68 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
         if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
         t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
         icfi_unit_scale(t);
-        icfi_unit_add_hessian(s, t);
-        for (k = 0; k < 4; k++) t->p[k] = -t->lam[k];
+        icfi_unit_set_hessian(s, t);
     }
     return icfi_factor(s, island);
 }
 
-/* The direction for the targets p of all units, in s->dv and the units */
-static void icfi_interior_direction(icfi_solve* s, icfi_island* island)
+/* What the targets of units are next */
+typedef enum icfi_aim {
+    ICFI_AIM_PREDICT,
+    ICFI_AIM_CORRECT,   /* Mehrotra's */
+    ICFI_AIM_UNCORRECT, /* without the second order */
+    ICFI_AIM_CENTER     /* Gondzio's, added to what they were */
+} icfi_aim;
+
+/* The longest step up to `most` that keeps a unit in its cones, and its barrier where it has a value */
+static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
 {
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->s[0] + most * t->d.s[0] < 0) most = -t->s[0] / t->d.s[0];
+        if (t->lam[0] + most * t->d.lam[0] < 0) most = -t->lam[0] / t->d.lam[0];
+    } else {
+        most = icfi_cone_step(t->s, t->d.s, most);
+        most = icfi_cone_step(t->lam, t->d.lam, most);
+    }
+    if (t->barrier > 0 && t->d.u > 0) most = icfi_min(most, (t->barrier - t->u) / t->d.u);
+    return most;
+}
+
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that CENTER
+   is for. Answers the longest step that every unit allows, up to a little more than 1, as of longer ones
+   nothing depends. */
+static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
+                                        icf_real mu, icf_real longer)
+{
+    icf_real reach = ICF_R(1.02), by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
     int32_t i, k;
-    icfi_linear_prices(s, island, 0);
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         icf_real lam[4];
+        switch (aim) {
+        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
+        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
+        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
+        default:
+            t->kept = t->d;
+            icfi_unit_center(t, longer, mu, by_mu);
+            break;
+        }
         icfi_unit_target(t);
         for (k = 0; k < 4; k++) lam[k] = t->lam[k] + t->d0[k];
-        icfi_unit_add_impulse(s, t, lam);
+        icfi_unit_set_impulse(s, t, lam);
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
     icfi_read_direction(s, island);
     for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
         icf_real in[3];
-        icfi_unit_velocity(s, s->unit + i, 1, in);
-        icfi_unit_direction(s->unit + i, in);
+        icfi_unit_velocity(s, t, 1, in);
+        icfi_unit_direction(t, in);
+        reach = icfi_unit_reach(t, reach);
     }
-}
-
-/* The longest step that keeps every unit in its cones, and barriers where they have a value; up to a
-   little more than 1, as of longer ones nothing depends */
-static icf_real icfi_interior_reach(const icfi_solve* s)
-{
-    icf_real alpha = ICF_R(1.02);
-    int32_t i;
-    for (i = 0; i < s->units; i++) {
-        const icfi_unit* t = s->unit + i;
-        if (t->kind == ICFI_UNIT_NORMAL) {
-            if (t->s[0] + alpha * t->d.s[0] < 0) alpha = -t->s[0] / t->d.s[0];
-            if (t->lam[0] + alpha * t->d.lam[0] < 0) alpha = -t->lam[0] / t->d.lam[0];
-        } else {
-            alpha = icfi_cone_step(t->s, t->d.s, alpha);
-            alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
-        }
-        if (t->barrier > 0 && t->d.u > 0) {
-            alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
-        }
-    }
-    return alpha;
+    return reach;
 }
 
 /* s.lambda / omega */
@@ -8495,32 +8511,22 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
-    icfi_interior_direction(s, island);
-    alpha = icfi_min(1, icfi_interior_reach(s));
+    alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
     after = icfi_interior_mean_after(s, alpha) / mean;
     sigma = icfi_min(icfi_max(after * after * after, ICF_R(1e-6)), 1);
     mu = sigma * mean;
-    for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
-    icfi_interior_direction(s, island);
-    reach = icfi_interior_reach(s);
+    reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
     if (reach < alpha / 2) {
         /* so far from where it was taken, or so near to rounding, the second order misleads */
-        for (i = 0; i < s->units; i++) icfi_unit_uncorrect(s->unit + i, mu);
-        icfi_interior_direction(s, island);
-        reach = icfi_interior_reach(s);
+        reach = icfi_interior_direction(s, island, ICFI_AIM_UNCORRECT, mu, 0);
     }
     /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
     for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1);
          tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
-        for (i = 0; i < s->units; i++) {
-            s->unit[i].kept = s->unit[i].d;
-            icfi_unit_center(s->unit + i, longer, mu, 1 / mu);
-        }
         icfi_copy_motion(s, island, s->dv, s->kept);
-        icfi_interior_direction(s, island);
-        alpha = icfi_interior_reach(s);
+        alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
         if (alpha > reach) {
             reach = alpha;
             continue;
