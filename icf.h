@@ -2627,6 +2627,25 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
     return -1;
 }
 
+#if !ICFI_WIDE
+/* y += M' (x0, x1, x2), M three rows of n numbers, where n is too small for the widest vectors */
+ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0, icf_real x1,
+                                      icf_real x2, icf_real* y)
+{
+    const icf_real *second = m + n, *third = second + n;
+    int32_t i;
+    x0 = -x0;
+    x1 = -x1;
+    x2 = -x2;
+    for (i = 0; i + ICFI_LANES <= n; i += ICFI_LANES) {
+        ICFI_V v = ICFI_MULSUB(ICFI_LOAD(y + i), ICFI_LOAD(m + i), x0);
+        v = ICFI_MULSUB(ICFI_MULSUB(v, ICFI_LOAD(second + i), x1), ICFI_LOAD(third + i), x2);
+        ICFI_STORE(y + i, v);
+    }
+    for (; i < n; i++) y[i] = y[i] - m[i] * x0 - second[i] * x1 - third[i] * x2;
+}
+#endif
+
 /* to += X' Y, m x n with columns ld apart, of X (rows x m) and Y (rows x n) by rows; rows <= 6 */
 ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
                                              const icf_real* y, icf_real* to, int32_t ld)
@@ -6706,13 +6725,8 @@ static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real sum[6]
     for (i = 0; i < 6; i++) sum[i] = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *m = c->s, *a = m, *b = m + rows, *n = b + rows;
-        icf_real g1 = c->price.impulse[0], g2 = c->price.impulse[1], gn = c->price.impulse[2];
-        for (i = 0; i < rows; i += 3) {
-            sum[i] += a[i] * g1 + b[i] * g2 + n[i] * gn;
-            sum[i + 1] += a[i + 1] * g1 + b[i + 1] * g2 + n[i + 1] * gn;
-            sum[i + 2] += a[i + 2] * g1 + b[i + 2] * g2 + n[i + 2] * gn;
-        }
+        const icf_real *m = c->s, *g = c->price.impulse;
+        icfi_add_three(rows, m, g[0], g[1], g[2], sum);
         for (i = 0; c->spins && i < 3; i++) {
             sum[3] += m[6 * i] * c->spin_impulse[i];
             sum[4] += m[6 * i + 1] * c->spin_impulse[i];
@@ -6867,12 +6881,7 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
             icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
             icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
             icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
-            icf_real* to = w + j * rows;
-            for (i = 0; i < rows; i += 3) {
-                to[i] += a[i] * x + b[i] * y + n[i] * z;
-                to[i + 1] += a[i + 1] * x + b[i + 1] * y + n[i + 1] * z;
-                to[i + 2] += a[i + 2] * x + b[i + 2] * y + n[i + 2] * z;
-            }
+            icfi_add_three(rows, a, x, y, z, w + j * rows);
         }
         if (!c->spins) continue;
         h = c->spin_h;
@@ -7991,10 +8000,14 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
     }
 }
 
-/* B' x is the impulse of the contact or row that a unit is of: each of its numbers is that of one unit. */
-static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t, const icf_real x[4])
+/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers is that
+   of one unit. */
+static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
+    icf_real x[3];
+    int k;
+    for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 3); k++) x[k] = t->lam[k] + t->d0[k];
     if (t->role == ICFI_ROLE_ROW) {
         icfi_row_state* r = s->row + t->of;
         r->price[1] = t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
@@ -8412,10 +8425,9 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
                                         icf_real mu, icf_real longer)
 {
     icf_real reach = ICF_R(1.02), by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
-    int32_t i, k;
+    int32_t i;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
-        icf_real lam[4];
         switch (aim) {
         case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
         case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
@@ -8426,8 +8438,7 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
             break;
         }
         icfi_unit_target(t);
-        for (k = 0; k < 4; k++) lam[k] = t->lam[k] + t->d0[k];
-        icfi_unit_set_impulse(s, t, lam);
+        icfi_unit_set_impulse(s, t);
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
