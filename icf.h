@@ -2635,6 +2635,25 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
     return -1;
 }
 
+#if !ICFI_WIDE
+/* y += M' (x0, x1, x2), M three rows of n numbers, where n is too small for the widest vectors */
+ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0, icf_real x1,
+                                      icf_real x2, icf_real* y)
+{
+    const icf_real *second = m + n, *third = second + n;
+    int32_t i;
+    x0 = -x0;
+    x1 = -x1;
+    x2 = -x2;
+    for (i = 0; i + ICFI_LANES <= n; i += ICFI_LANES) {
+        ICFI_V v = ICFI_MULSUB(ICFI_LOAD(y + i), ICFI_LOAD(m + i), x0);
+        v = ICFI_MULSUB(ICFI_MULSUB(v, ICFI_LOAD(second + i), x1), ICFI_LOAD(third + i), x2);
+        ICFI_STORE(y + i, v);
+    }
+    for (; i < n; i++) y[i] = y[i] - m[i] * x0 - second[i] * x1 - third[i] * x2;
+}
+#endif
+
 /* to += X' Y, m x n with columns ld apart, of X (rows x m) and Y (rows x n) by rows; rows <= 6 */
 ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
                                              const icf_real* y, icf_real* to, int32_t ld)
@@ -5381,7 +5400,8 @@ typedef struct icfi_soft {
     icf_real value, g1, g2, h11, h12, h22;
 } icfi_soft;
 
-static icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1, icf_real v2)
+ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1,
+                                           icf_real v2)
 {
     icf_real x1 = mu1 * v1, x2 = mu2 * v2, q = x1 * x1 + x2 * x2;
     icf_real r = ICF_SQRT(q + eps * eps), i = 1 / r, t1 = x1 * i, t2 = x2 * i, e = eps * i;
@@ -5723,20 +5743,23 @@ typedef struct icfi_unit {
     icf_real h0, h1, eps;           /* h = (h0, h1, 0, eps) */
     icf_real r0, r1;                /* R = diag(r0, r1, r1) */
     icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real pull;                  /* what the normal impulse is less than lambda_0 */
     icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
     icf_real w;                     /* inverse effective mass */
-    icf_real omega;                 /* the target of this unit is sigma m omega */
+    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
     int32_t ends;                   /* law: whether its force ends at b */
     icf_real s[4], lam[4], u, p[4]; /* p: the target */
     icfi_unit_way d, kept;          /* a direction, and the one before it */
     icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
     icf_real d0[4];                 /* what lambda changes by if v stays */
-    icf_real scale[4], eta, eta2;   /* w of W, eta and its square */
+    icf_real scale[4], eta, by_eta; /* w of W, eta and 1 / eta */
     icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
+    icf_real by_nu, by_det;         /* 1 / nu0; nu0^2 / det nu */
+    icf_real by_s, by_s_det;        /* 1 / s0; s0^2 / det s */
     icf_real axis[3], th00, th0, side,
-        along;            /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
-    icf_real k0, kr, t00; /* k = (k0, kr axis) */
+        along; /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
+    icf_real k0, kr, t00, give; /* k = (k0, kr axis); 1 / (bend + t00) */
 } icfi_unit;
 
 /* A block that reads a free body, [I, -[r]x; 0, I] times `sign`: the velocity of a point of it, at r from
@@ -5806,7 +5829,7 @@ typedef struct icfi_island {
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
-    icf_real alpha;       /* of the last interior point iteration */
+    icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
     icf_stop stop;
@@ -6313,9 +6336,7 @@ static icf_result icfi_check_links(icfi_solve* s)
         }
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             size_t size = (size_t)p->clique_sizes[p->block_clique[k]];
-            const icf_real* block = p->blocks + s->block_at[k];
-            s->lever[k] = icfi_find_lever(p->link_rows[i], (int32_t)size, block);
-            if (!icfi_all_finite(rows * size, block)) {
+            if (!icfi_all_finite(rows * size, p->blocks + s->block_at[k])) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
             }
         }
@@ -6323,7 +6344,19 @@ static icf_result icfi_check_links(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
-/* The numbers of links and couplings, and the contacts, whose S is made of the axes that are found here, and
+static void icfi_find_levers(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i, k;
+    for (i = 0; i < p->links; i++) {
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            s->lever[k] = icfi_find_lever(p->link_rows[i], p->clique_sizes[p->block_clique[k]],
+                                          p->blocks + s->block_at[k]);
+        }
+    }
+}
+
+/* The numbers of links and couplings, their levers, and the contacts, whose S is made of the axes that are found here, and
    rows */
 static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 {
@@ -6339,6 +6372,7 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
     }
     result = icfi_check_links(s);
     if (result != ICF_RESULT_OK) return result;
+    icfi_find_levers(s);
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
         icf_vec3 axes[3];
@@ -6831,26 +6865,46 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 
 /* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
 static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
-                                  icf_real v[3], icf_real spin[3], int add)
+                                  icf_real v[3], icf_real spin[3])
 {
+    const icf_real* a = c->s;
     int32_t i;
-    icfi_apply(3, rows, c->s, u, v, add);
+    for (i = 0; i < 3; i++, a += rows) {
+        icf_real sum = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+        if (rows == 6) sum += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
+        v[i] = sum;
+    }
     if (!c->spins) return;
     for (i = 0; i < 3; i++) {
-        const icf_real* a = c->s + 6 * i;
+        a = c->s + 6 * i;
         spin[i] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
     }
 }
 
-/* Prices what hangs on a link at its velocity u. Answers the cost. */
-static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, icfi_island* island)
+/* The velocities of what hangs on a link, at s->v */
+static void icfi_read_potentials(icfi_solve* s, int32_t link)
 {
-    int32_t rows = s->p->link_rows[link], k;
+    int32_t rows = s->p->link_rows[link], k, i;
+    icf_real u[6];
+    icfi_link_velocity(s, link, s->v, u);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_contact_velocity(c, rows, u, c->v, c->spin);
+        for (i = 0; i < 3; i++) c->v[i] += c->bias[i];
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->u = u[r->row];
+    }
+}
+
+/* Prices what hangs on a link. Answers the cost. */
+static icf_real icfi_price_link(icfi_solve* s, int32_t link, icfi_island* island)
+{
+    int32_t k;
     icf_real cost = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
-        ICFI_MEMCPY(c->v, c->bias, sizeof c->v);
-        icfi_contact_velocity(c, rows, u, c->v, c->spin, 1);
         icfi_contact_price(&c->term, c->v, &c->price);
         if (!c->price.feasible) island->feasible = 0;
         cost += c->price.cost;
@@ -6858,7 +6912,6 @@ static icf_real icfi_price_link(icfi_solve* s, int32_t link, const icf_real* u, 
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         icfi_row_state* r = s->row + s->row_list[k];
-        r->u = u[r->row];
         icfi_row_price(&r->term, r->u, r->price);
         cost += r->price[0];
     }
@@ -6897,19 +6950,14 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
 }
 
 /* The impulses of a link, from those of its contacts and rows */
-static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real impulse[6])
+static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real sum[6])
 {
     int32_t rows = s->p->link_rows[link], k, i;
-    icf_real sum[6] = {0, 0, 0, 0, 0, 0};
+    for (i = 0; i < 6; i++) sum[i] = 0;
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *m = c->s, g1 = c->price.impulse[0], g2 = c->price.impulse[1],
-                       gn = c->price.impulse[2];
-        if (rows == 3) {
-            for (i = 0; i < 3; i++) sum[i] += m[i] * g1 + m[3 + i] * g2 + m[6 + i] * gn;
-            continue;
-        }
-        for (i = 0; i < 6; i++) sum[i] += m[i] * g1 + m[6 + i] * g2 + m[12 + i] * gn;
+        const icf_real *m = c->s, *g = c->price.impulse;
+        icfi_add_three(rows, m, g[0], g[1], g[2], sum);
         for (i = 0; c->spins && i < 3; i++) {
             sum[3] += m[6 * i] * c->spin_impulse[i];
             sum[4] += m[6 * i + 1] * c->spin_impulse[i];
@@ -6920,7 +6968,6 @@ static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real impuls
         const icfi_row_state* r = s->row + s->row_list[k];
         sum[r->row] += r->price[1];
     }
-    for (i = 0; i < 6; i++) impulse[i] = sum[i];
 }
 
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
@@ -6976,28 +7023,30 @@ static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
     icfi_find_gradient(s, island);
 }
 
+/* v - v*, and the momentum A (v - v*) */
+static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->r[i] = s->v[i] - s->p->v_free[i];
+    }
+    icfi_mass_times(s, island, s->r, s->momentum);
+}
+
 /* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
-    const icf_problem* p = s->p;
     int32_t k, i;
     icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0, free = 0;
     island->feasible = 1;
     island->cost = 0;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            s->r[i] = s->v[i] - p->v_free[i];
-        }
-    }
-    icfi_mass_times(s, island, s->r, s->momentum);
+    icfi_find_momentum(s, island);
     icfi_clear_impulses(s, island);
     for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        icf_real* u = s->u + s->bias_at[link];
-        icfi_link_velocity(s, link, s->v, u);
-        island->cost += icfi_price_link(s, link, u, island);
-        icfi_gather_link(s, link);
+        icfi_read_potentials(s, island->link[k]);
+        island->cost += icfi_price_link(s, island->link[k], island);
+        icfi_gather_link(s, island->link[k]);
     }
     icfi_find_gradient(s, island);
     island->at_rounding = 1;
@@ -7067,7 +7116,7 @@ static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
             icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
             icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
             icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
-            for (i = 0; i < rows; i++) w[i + j * rows] += a[i] * x + b[i] * y + n[i] * z;
+            icfi_add_three(rows, a, x, y, z, w + j * rows);
         }
         if (!c->spins) continue;
         h = c->spin_h;
@@ -7292,7 +7341,7 @@ static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
         icfi_read_link(s, link, s->dv, du);
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv, 0);
+            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
             c->gap = icfi_barrier_gap(&c->term, c->v);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
@@ -7511,15 +7560,10 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 }
 
 /* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
-   everything but a bias, and the others are small. cost: of a start that is known to be feasible; then it is
-   all that is found out about it, as icfi_start_from_guess wants no more */
-static int icfi_make_feasible(icfi_solve* s, icfi_island* island, const icf_real* cost)
+   everything but a bias, and the others are small. */
+static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
-    if (cost) {
-        island->cost = *cost;
-        return 1;
-    }
     icfi_evaluate(s, island);
     if (island->feasible) return 1;
     for (k = 0; k < island->cliques; k++) {
@@ -7924,10 +7968,9 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
 /* W x, or W^-1 x */
 static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
 {
-    icf_real eta = t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
+    icf_real eta = inverse ? t->by_eta : t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
     icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
     int k;
-    if (inverse) eta = 1 / eta;
     y[0] = eta * (t->scale[0] * x[0] + p);
     for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
 }
@@ -7935,38 +7978,50 @@ static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], 
 /* Nesterov-Todd scaling and Theta at s, lambda */
 static void icfi_unit_scale(icfi_unit* t)
 {
-    icf_real x[4], y[4], rs, rl, a, w0, wr, f = 0, i;
+    icf_real x[3], y[3], rs, rl, a, w0, wr, f, i, l, by_lam, by_s = 1 / t->s[0];
     int k;
+    t->by_s = by_s;
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->t00 = t->lam[0] / t->s[0];
-        t->k0 = t->t00 / (t->bend + t->t00);
+        t->t00 = t->lam[0] * by_s;
+        t->give = 1 / (t->bend + t->t00);
+        t->k0 = t->t00 * t->give;
         t->th00 = t->bend * t->k0;
         return;
     }
-    icfi_by_first(t->s, x);
-    icfi_by_first(t->lam, y);
-    rs = ICF_SQRT(icfi_det(x));
-    rl = ICF_SQRT(icfi_det(y));
-    t->eta2 = t->s[0] / t->lam[0] * (rs / rl);
-    for (k = 0; k < 4; k++) f += x[k] / rs * (y[k] / rl);
-    f = 2 * ICF_SQRT((1 + f) / 2);
-    for (k = 1; k < 4; k++) t->scale[k] = (x[k] / rs - y[k] / rl) / f;
+    /* by their first numbers, so that squares neither over- nor underflow */
+    by_lam = 1 / t->lam[0];
+    for (k = 0; k < 3; k++) {
+        x[k] = t->s[k + 1] * by_s;
+        y[k] = t->lam[k + 1] * by_lam;
+    }
+    a = 1 - icfi_dot3(x, x);
+    rs = 1 / ICF_SQRT(a);
+    rl = 1 / ICF_SQRT(1 - icfi_dot3(y, y));
+    t->by_s_det = rs * rs;
+    i = t->lam[0] * by_s * (rs / rl);
+    f = 1 / ICF_SQRT(2 + 2 * (1 + icfi_dot3(x, y)) * rs * rl);
+    for (k = 0; k < 3; k++) t->scale[k + 1] = (x[k] * rs - y[k] * rl) * f;
     a = icfi_dot3(t->scale + 1, t->scale + 1);
     wr = ICF_SQRT(a);
     w0 = t->scale[0] = ICF_SQRT(1 + a);
     t->share = 1 / (1 + w0);
-    t->eta = ICF_SQRT(t->eta2);
+    t->by_eta = ICF_SQRT(i);
+    t->eta = 1 / t->by_eta;
     icfi_unit_w(t, t->lam, t->nu, 0);
-    for (k = 0; k < 3; k++) t->axis[k] = wr > 0 ? t->scale[k + 1] / wr : 0;
-    i = 1 / t->eta2;
+    t->by_nu = 1 / t->nu[0];
+    rl *= t->nu[0] * by_lam * t->by_eta; /* det nu = eta^2 det lambda */
+    t->by_det = rl * rl;
+    f = wr > 0 ? 1 / wr : 0;
+    for (k = 0; k < 3; k++) t->axis[k] = t->scale[k + 1] * f;
     t->k0 = t->kr = 0;
+    l = t->eta * t->eta;
     if (t->kind == ICFI_UNIT_SAP) {
-        icf_real g = w0 + wr, a1 = t->eta2 * g * g, a2 = t->eta2 / (g * g), sm = (a1 + a2) / 2;
+        icf_real g = w0 + wr, a1 = l * g * g, a2 = l / (g * g), sm = (a1 + a2) / 2;
         icf_real det = a1 * a2 + sm * (t->r0 + t->r1) + t->r0 * t->r1;
         t->th00 = (sm + t->r1) / det;
-        t->th0 = -2 * t->eta2 * w0 * wr / det;
+        t->th0 = -2 * l * w0 * wr / det;
         t->along = (sm + t->r0) / det;
-        t->side = 1 / (t->eta2 + t->r1);
+        t->side = 1 / (l + t->r1);
         return;
     }
     t->t00 = (1 + 2 * a) * i;
@@ -7976,15 +8031,13 @@ static void icfi_unit_scale(icfi_unit* t)
         t->along = t->side = theta / (1 + theta * t->r1);
         return;
     }
-    {
-        icf_real l = t->eta2 * t->bend, share = 1 / (t->bend + t->t00);
-        t->k0 = t->t00 * share;
-        t->kr = -2 * w0 * wr * i * share;
-        t->th00 = t->bend * t->k0;
-        t->th0 = t->bend * t->kr;
-        t->side = i;
-        t->along = i * (1 + l * (1 + 2 * a)) / (1 + 2 * a + l);
-    }
+    t->give = 1 / (t->bend + t->t00);
+    t->k0 = t->t00 * t->give;
+    t->kr = -2 * w0 * wr * i * t->give;
+    t->th00 = t->bend * t->k0;
+    t->th0 = t->bend * t->kr;
+    t->side = i;
+    t->along = (i + t->bend * (1 + 2 * a)) * i * t->give;
 }
 
 /* y = Theta x */
@@ -8035,7 +8088,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     y[0] = t->b0 * in[2];
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->d.lam[0] = d[0] - t->th00 * y[0];
-        t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+        t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
         t->d.s[0] = y[0] + t->rp[0] + t->d.u;
         return;
     }
@@ -8043,7 +8096,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     y[2] = t->b2 * in[1];
     y[3] = 0;
     if (t->kind == ICFI_UNIT_MOTOR) {
-        icf_real t01 = -2 * t->scale[0] * t->scale[1] / t->eta2;
+        icf_real t01 = -2 * t->scale[0] * t->scale[1] * t->by_eta * t->by_eta;
         for (k = 0; k < 4; k++) t->d.lam[k] = t->d.s[k] = 0;
         t->d.lam[1] = d[1] - t->along * y[1];
         t->d.s[1] = y[1] + t->rp[1] + t->r1 * t->d.lam[1];
@@ -8063,7 +8116,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         for (k = 1; k < 4; k++) t->d.s[k] += t->r1 * t->d.lam[k];
         return;
     }
-    t->d.u = (p[0] - t->ru) / (t->bend + t->t00) - t->k0 * (y[0] + t->rp[0]);
+    t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
     for (k = 0; k < 3; k++) t->d.u -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
     t->d.s[0] += t->d.u;
 }
@@ -8091,17 +8144,7 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_rea
     return den > 0 ? icfi_min(most, c / den) : most;
 }
 
-/* y with nu o y = x, in the algebra of the cone: x o y = (x.y, x0 yr + y0 xr). Products are those
-   of nu / nu0, which neither over- nor underflow. */
-static void icfi_cone_divide(const icf_real nu[4], const icf_real x[4], icf_real y[4])
-{
-    icf_real n[4], i = 1 / nu[0];
-    int k;
-    icfi_by_first(nu, n);
-    y[0] = (x[0] - icfi_dot3(n + 1, x + 1)) * i / icfi_det(n);
-    for (k = 1; k < 4; k++) y[k] = (x[k] - y[0] * nu[k]) * i;
-}
-
+/* z = x o y, in the algebra of the cone: (x.y, x0 yr + y0 xr) */
 static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
 {
     int k;
@@ -8109,12 +8152,13 @@ static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_rea
     for (k = 1; k < 4; k++) z[k] = x[0] * y[k] + y[0] * x[k];
 }
 
-/* x += W^-1 (nu \ c), nu = W lambda */
+/* x += W^-1 y with nu o y = c, nu = W lambda */
 static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
-    icf_real y[4], z[4];
+    icf_real y[4], z[4], i = t->by_nu;
     int k;
-    icfi_cone_divide(t->nu, c, y);
+    y[0] = (c[0] - icfi_dot3(t->nu + 1, c + 1) * i) * i * t->by_det;
+    for (k = 1; k < 4; k++) y[k] = (c[k] - y[0] * t->nu[k]) * i;
     icfi_unit_w(t, y, z, 1);
     for (k = 0; k < 4; k++) x[k] += z[k];
 }
@@ -8122,14 +8166,13 @@ static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf
 /* The target s o lambda = mu omega, in the first order */
 static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
-    icf_real a[4], f;
+    icf_real f = mu * t->omega * t->by_s;
     int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->p[0] = mu * t->omega / t->s[0] - t->lam[0];
+        t->p[0] = f - t->lam[0];
         return;
     }
-    icfi_by_first(t->s, a);
-    f = mu * t->omega / t->s[0] / (t->s[0] * icfi_det(a)); /* s^-1 = (s0, -sr) / det s */
+    f *= t->by_s * t->by_s_det; /* s^-1 = (s0, -sr) / det s */
     for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
 }
 
@@ -8140,7 +8183,7 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
     int k;
     icfi_unit_aim(t, mu);
     if (t->kind == ICFI_UNIT_NORMAL) {
-        t->p[0] -= t->d.s[0] * t->d.lam[0] / t->s[0];
+        t->p[0] -= t->d.s[0] * t->d.lam[0] * t->by_s;
     } else {
         icfi_unit_w(t, t->d.s, a, 1);
         icfi_unit_w(t, t->d.lam, b, 0);
@@ -8161,20 +8204,20 @@ static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
     if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
-/* How far an eigenvalue of s o lambda is outside [0.1, 10] target, at most 10 target from above */
-static icf_real icfi_outside(icf_real x, icf_real target)
+/* How far an eigenvalue of s o lambda is outside [0.1, 10], at most 10 from above; in targets */
+static icf_real icfi_outside(icf_real x)
 {
-    return icfi_max(icfi_min(icfi_max(x, target / 10), 10 * target) - x, -10 * target);
+    return icfi_max(icfi_min(icfi_max(x, ICF_R(0.1)), 10) - x, -10);
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
-static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
+static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
 {
-    icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, low, high;
+    icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, by = by_mu * t->by_omega, low, high;
     int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
         r = (t->s[0] + alpha * t->d.s[0]) * (t->lam[0] + alpha * t->d.lam[0]);
-        t->p[0] += icfi_outside(r, target) / t->s[0];
+        t->p[0] += icfi_outside(r * by) * target * t->by_s;
         return;
     }
     for (k = 0; k < 4; k++) {
@@ -8184,15 +8227,14 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu)
     icfi_unit_w(t, a, x, 1);
     icfi_unit_w(t, b, c, 0);
     icfi_cone_multiply(x, c, a);
+    for (k = 0; k < 4; k++) a[k] *= by;
     r = icfi_norm3(a + 1);
-    if (a[0] != 0) {
-        icfi_by_first(a, x);
-        r = ICF_FABS(a[0]) * icfi_norm3(x + 1);
-    }
-    high = icfi_outside(a[0] + r, target);
-    low = icfi_outside(a[0] - r, target);
-    c[0] = (high + low) / 2;
-    for (k = 1; k < 4; k++) c[k] = r > 0 ? (high - low) / 2 * a[k] / r : 0;
+    high = icfi_outside(a[0] + r);
+    low = icfi_outside(a[0] - r);
+    if (high == 0 && low == 0) return;
+    c[0] = (high + low) / 2 * target;
+    r = r > 0 ? (high - low) / 2 * target / r : 0;
+    for (k = 1; k < 4; k++) c[k] = r * a[k];
     icfi_unit_add_corrector(t, c, t->p);
 }
 
@@ -8225,71 +8267,75 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
     }
 }
 
-/* Adds B' x to the impulse of the contact or row that a unit is of. */
-static void icfi_unit_add_impulse(icfi_solve* s, const icfi_unit* t, const icf_real x[4])
+/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers is that
+   of one unit. */
+static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
+    icf_real x[3];
+    int k;
+    for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 3); k++) x[k] = t->lam[k] + t->d0[k];
     if (t->role == ICFI_ROLE_ROW) {
         icfi_row_state* r = s->row + t->of;
-        r->price[1] += t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
+        r->price[1] = t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_impulse[2] += t->b1 * x[1];
+        c->spin_impulse[2] = t->b1 * x[1];
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_impulse[0] += t->b1 * x[1];
-        c->spin_impulse[1] += t->b2 * x[2];
+        c->spin_impulse[0] = t->b1 * x[1];
+        c->spin_impulse[1] = t->b2 * x[2];
     } else {
-        c->price.impulse[0] += t->b1 * x[1];
-        c->price.impulse[1] += t->b2 * x[2];
-        c->price.impulse[2] += t->b0 * x[0];
+        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x[0] - t->pull;
+        if (t->kind == ICFI_UNIT_NORMAL) return;
+        c->price.impulse[0] = t->b1 * x[1];
+        c->price.impulse[1] = t->b2 * x[2];
     }
 }
 
-/* Adds B' Theta B to the Hessian there. */
-static void icfi_unit_add_hessian(icfi_solve* s, const icfi_unit* t)
+/* B' Theta B is the Hessian there. */
+static void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
     icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
     icf_real h11 = t->b1 * t->b1 * (t->side + f * x * x), h12 = t->b1 * t->b2 * f * x * y;
-    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y);
+    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y), *h = c->price.h;
     if (t->role == ICFI_ROLE_ROW) {
-        s->row[t->of].price[2] += t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
+        s->row[t->of].price[2] = t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_h[3] += h11;
+        c->spin_h[3] = h11;
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_h[0] += h11;
-        c->spin_h[1] += h12;
-        c->spin_h[2] += h22;
+        c->spin_h[0] = h11;
+        c->spin_h[1] = h12;
+        c->spin_h[2] = h22;
     } else {
-        c->price.h[0] += h11;
-        c->price.h[1] += h12;
-        c->price.h[2] += t->b1 * t->b0 * t->th0 * x;
-        c->price.h[3] += h22;
-        c->price.h[4] += t->b2 * t->b0 * t->th0 * y;
-        c->price.h[5] += t->b0 * t->b0 * t->th00;
+        if (t->kind != ICFI_UNIT_FRICTION) h[5] = t->b0 * t->b0 * t->th00;
+        if (t->kind == ICFI_UNIT_NORMAL) return;
+        h[0] = h11;
+        h[1] = h12;
+        h[2] = t->b1 * t->b0 * t->th0 * x;
+        h[3] = h22;
+        h[4] = t->b2 * t->b0 * t->th0 * y;
     }
 }
 
-/* Impulses that no unit has, linear or constant; Hessians too if asked */
-static void icfi_linear_prices(icfi_solve* s, const icfi_island* island, int hessians)
+/* Impulses and Hessians that no unit has: linear or constant */
+static void icfi_linear_prices(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k, j, i;
+    int32_t k, j;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            for (i = 0; i < 3; i++) c->price.impulse[i] = c->spin_impulse[i] = 0;
-            c->price.impulse[2] = -c->term.adhesion;
-            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] += c->term.normal.push;
-            for (i = 0; hessians && i < 6; i++) c->price.h[i] = 0;
-            for (i = 0; hessians && i < 4; i++) c->spin_h[i] = 0;
+            ICFI_MEMSET(&c->price, 0, sizeof c->price);
+            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] = c->term.normal.push;
+            c->price.impulse[2] -= c->term.adhesion;
+            if (!c->spins) continue;
+            ICFI_MEMSET(c->spin_impulse, 0, sizeof c->spin_impulse);
+            ICFI_MEMSET(c->spin_h, 0, sizeof c->spin_h);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
             icfi_row_state* r = s->row + s->row_list[j];
-            icf_real price[3];
-            price[1] = price[2] = 0;
-            if (icfi_row_is_linear(&r->term)) icfi_row_price(&r->term, r->u, price);
-            r->price[1] = price[1];
-            if (hessians) r->price[2] = price[2];
+            r->price[1] = r->price[2] = 0;
+            if (icfi_row_is_linear(&r->term)) icfi_row_price(&r->term, r->u, r->price);
         }
     }
 }
@@ -8343,6 +8389,7 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
     t->lam[0] = lam;
     t->lam[3] = -lam * (t->eps / t->s[0]);
     t->omega = lam * (det / t->s[0]) / m0;
+    t->by_omega = 1 / t->omega;
     t->u = t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR ? t->s[0] : 0;
     if (t->law) {
         icf_real slope = 0, bend = 0;
@@ -8432,7 +8479,7 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
     }
     /* rounding must not put s onto its cone */
     t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
-    t->omega = 1;
+    t->omega = t->by_omega = 1;
 }
 
 static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
@@ -8496,6 +8543,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
             t = icfi_unit_next(s, ICFI_UNIT_SAP, ICFI_ROLE_CONTACT, of, c->w);
             t->b0 = 1;
             t->b1 = t->b2 = term->mu1;
+            t->pull = term->adhesion;
             t->h0 = -term->normal.vhat;
             t->r0 = 1 / term->normal.scale;
             t->r1 = term->mu1 * term->mu1 * term->rt;
@@ -8507,6 +8555,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
                            m0);
         if (term->normal.law != ICFI_LAW_CONSTANT) {
             t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of, c->w, &term->normal);
+            if (t) t->pull = term->adhesion;
             if (t) icfi_unit_start(t, m0, guess);
         }
     } else {
@@ -8519,6 +8568,7 @@ static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
             t->eps = term->eps;
             t->h0 += term->eps;
         }
+        if (t) t->pull = term->adhesion;
         if (t) icfi_unit_start(t, m0, guess);
     }
     if (!c->spins) return;
@@ -8594,8 +8644,8 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 /* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
 static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
 {
-    int32_t i, k;
-    icfi_linear_prices(s, island, 1);
+    int32_t i;
+    icfi_linear_prices(s, island);
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         icf_real in[3], slope = t->c;
@@ -8608,124 +8658,153 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
         if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
         t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
         icfi_unit_scale(t);
-        icfi_unit_add_hessian(s, t);
-        for (k = 0; k < 4; k++) t->p[k] = -t->lam[k];
+        icfi_unit_set_hessian(s, t);
     }
     return icfi_factor(s, island);
 }
 
-/* The direction for the targets p of all units, in s->dv and the units */
-static void icfi_interior_direction(icfi_solve* s, icfi_island* island)
+/* What the targets of units are next */
+typedef enum icfi_aim {
+    ICFI_AIM_PREDICT,
+    ICFI_AIM_CORRECT,   /* Mehrotra's */
+    ICFI_AIM_UNCORRECT, /* without the second order */
+    ICFI_AIM_CENTER     /* Gondzio's, added to what they were */
+} icfi_aim;
+
+/* The longest step up to `most` that keeps a unit in its cones, and its barrier where it has a value */
+static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
 {
-    int32_t i, k;
-    icfi_linear_prices(s, island, 0);
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->s[0] + most * t->d.s[0] < 0) most = -t->s[0] / t->d.s[0];
+        if (t->lam[0] + most * t->d.lam[0] < 0) most = -t->lam[0] / t->d.lam[0];
+    } else {
+        most = icfi_cone_step(t->s, t->d.s, most);
+        most = icfi_cone_step(t->lam, t->d.lam, most);
+    }
+    if (t->barrier > 0 && t->d.u > 0) most = icfi_min(most, (t->barrier - t->u) / t->d.u);
+    return most;
+}
+
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that CENTER
+   is for. Answers the longest step that every unit allows, up to a little more than 1, as of longer ones
+   nothing depends. */
+static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
+                                        icf_real mu, icf_real longer)
+{
+    icf_real reach = ICF_R(1.02), by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
+    int32_t i;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
-        icf_real lam[4];
+        switch (aim) {
+        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
+        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
+        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
+        default:
+            t->kept = t->d;
+            icfi_unit_center(t, longer, mu, by_mu);
+            break;
+        }
         icfi_unit_target(t);
-        for (k = 0; k < 4; k++) lam[k] = t->lam[k] + t->d0[k];
-        icfi_unit_add_impulse(s, t, lam);
+        icfi_unit_set_impulse(s, t);
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
     icfi_read_direction(s, island);
     for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
         icf_real in[3];
-        icfi_unit_velocity(s, s->unit + i, 1, in);
-        icfi_unit_direction(s->unit + i, in);
+        icfi_unit_velocity(s, t, 1, in);
+        icfi_unit_direction(t, in);
+        reach = icfi_unit_reach(t, reach);
     }
+    return reach;
 }
 
-/* The longest step that keeps every unit in its cones, and barriers where they have a value; up to a
-   little more than 1, as of longer ones nothing depends */
-static icf_real icfi_interior_reach(const icfi_solve* s)
+/* s.lambda / omega */
+static icf_real icfi_unit_product(const icfi_unit* t)
 {
-    icf_real alpha = ICF_R(1.02);
-    int32_t i;
-    for (i = 0; i < s->units; i++) {
-        const icfi_unit* t = s->unit + i;
-        if (t->kind == ICFI_UNIT_NORMAL) {
-            if (t->s[0] + alpha * t->d.s[0] < 0) alpha = -t->s[0] / t->d.s[0];
-            if (t->lam[0] + alpha * t->d.lam[0] < 0) alpha = -t->lam[0] / t->d.lam[0];
-        } else {
-            alpha = icfi_cone_step(t->s, t->d.s, alpha);
-            alpha = icfi_cone_step(t->lam, t->d.lam, alpha);
-        }
-        if (t->barrier > 0 && t->d.u > 0) {
-            alpha = icfi_min(alpha, (t->barrier - t->u) / t->d.u);
-        }
-    }
-    return alpha;
+    icf_real x = t->s[0] * t->lam[0];
+    if (t->kind != ICFI_UNIT_NORMAL) x += icfi_dot3(t->s + 1, t->lam + 1);
+    return x * t->by_omega;
 }
 
-/* The mean of s.lambda / omega a step alpha away */
-static icf_real icfi_interior_mean(const icfi_solve* s, icf_real alpha)
+/* The mean of that */
+static icf_real icfi_interior_mean(const icfi_solve* s)
+{
+    icf_real sum = 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) sum += icfi_unit_product(s->unit + i);
+    return sum / (icf_real)s->units;
+}
+
+/* And a step alpha away */
+static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
 {
     icf_real sum = 0;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         const icfi_unit* t = s->unit + i;
-        icf_real x = 0;
-        for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 4); k++) {
+        icf_real x = (t->s[0] + alpha * t->d.s[0]) * (t->lam[0] + alpha * t->d.lam[0]);
+        for (k = 1; k < 4 && t->kind != ICFI_UNIT_NORMAL; k++) {
             x += (t->s[k] + alpha * t->d.s[k]) * (t->lam[k] + alpha * t->d.lam[k]);
         }
-        sum += x / t->omega;
+        sum += x * t->by_omega;
     }
     return sum / (icf_real)s->units;
 }
 
-static void icfi_interior_move(icfi_solve* s, icf_real alpha)
+/* Moves all units. Answers the mean there. */
+static icf_real icfi_interior_move(icfi_solve* s, icf_real alpha)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
+    icf_real sum = 0;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
-        for (k = 0; k < 4; k++) {
-            t->s[k] += alpha * t->d.s[k];
-            t->lam[k] += alpha * t->d.lam[k];
-        }
         t->u += alpha * t->d.u;
-        t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
-        if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
-            t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+        t->s[0] += alpha * t->d.s[0];
+        t->lam[0] += alpha * t->d.lam[0];
+        if (t->kind == ICFI_UNIT_NORMAL) {
+            t->s[0] = icfi_max(t->s[0], 0);
+            t->lam[0] = icfi_max(t->lam[0], 0);
+        } else {
+            for (k = 1; k < 4; k++) {
+                t->s[k] += alpha * t->d.s[k];
+                t->lam[k] += alpha * t->d.lam[k];
+            }
+            t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
+            if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
+                t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+            }
         }
+        sum += icfi_unit_product(t);
     }
+    return sum / (icf_real)s->units;
 }
 
 /* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
-    icf_real alpha, mean, after, sigma, mu, longer, reach;
+    icf_real alpha, mean = island->mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
-    icfi_interior_direction(s, island);
-    alpha = icfi_min(1, icfi_interior_reach(s));
-    mean = icfi_interior_mean(s, 0);
-    after = icfi_interior_mean(s, alpha) / mean;
+    alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
+    after = icfi_interior_mean_after(s, alpha) / mean;
     sigma = icfi_min(icfi_max(after * after * after, ICF_R(1e-6)), 1);
     mu = sigma * mean;
-    for (i = 0; i < s->units; i++) icfi_unit_correct(s->unit + i, mu);
-    icfi_interior_direction(s, island);
-    reach = icfi_interior_reach(s);
+    reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
     if (reach < alpha / 2) {
         /* so far from where it was taken, or so near to rounding, the second order misleads */
-        for (i = 0; i < s->units; i++) icfi_unit_uncorrect(s->unit + i, mu);
-        icfi_interior_direction(s, island);
-        reach = icfi_interior_reach(s);
+        reach = icfi_interior_direction(s, island, ICFI_AIM_UNCORRECT, mu, 0);
     }
     /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
     for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1);
          tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
-        for (i = 0; i < s->units; i++) {
-            s->unit[i].kept = s->unit[i].d;
-            icfi_unit_center(s->unit + i, longer, mu);
-        }
         icfi_copy_motion(s, island, s->dv, s->kept);
-        icfi_interior_direction(s, island);
-        alpha = icfi_interior_reach(s);
+        alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
         if (alpha > reach) {
             reach = alpha;
             continue;
@@ -8736,7 +8815,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     }
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->alpha = alpha;
-    icfi_interior_move(s, alpha);
+    island->mean = icfi_interior_move(s, alpha);
     return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
@@ -8781,28 +8860,36 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* s->v after an iteration. The whole step first, where the iteration took nearly all of it: near the end
-   it is as good as one iteration more. s->v stays there if the error is below `stop`; s->hold is
-   where the units are. */
-static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
+/* Whether an iteration took nearly all of its step: near the end the whole of it is as good as one iteration
+   more */
+static int icfi_interior_nearly(const icfi_island* island)
 {
+    return island->alpha < 1 && island->alpha > ICF_R(0.9);
+}
+
+/* s->v after an iteration, and all that is to know there: the whole step where it took nearly that. s->hold is
+   where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island)
+{
+    icf_real alpha = island->alpha;
     int32_t k, i;
-    if (island->alpha < 1 && island->alpha > ICF_R(0.9)) {
-        icfi_copy_motion(s, island, s->v, s->from);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) {
-                s->hold[i] = s->from[i] + island->alpha * s->dv[i];
-                s->v[i] = s->from[i] + s->dv[i];
-            }
-        }
-        icfi_evaluate(s, island);
-        if (island->feasible && island->error < stop) return 1;
-        icfi_copy_motion(s, island, s->from, s->v);
+    int whole = icfi_interior_nearly(island);
+    for (k = 0; whole && k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        for (i = s->first[c]; i < s->first[c + 1]; i++) s->hold[i] = s->v[i] + alpha * s->dv[i];
     }
-    if (!icfi_advance(s, island, island->alpha)) return 0;
-    icfi_copy_motion(s, island, s->v, s->hold);
+    if (!icfi_advance(s, island, whole ? 1 : alpha)) return 0;
+    if (!whole) icfi_copy_motion(s, island, s->v, s->hold);
     return 1;
+}
+
+/* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
+static void icfi_interior_return(icfi_solve* s, const icfi_island* island)
+{
+    int32_t k;
+    icfi_copy_motion(s, island, s->hold, s->v);
+    icfi_find_momentum(s, island);
+    for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
 }
 
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
@@ -8814,11 +8901,11 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     for (;;) {
         icf_stop end;
         if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
-            !icfi_interior_arrive(s, island, stop)) {
+            !icfi_interior_arrive(s, island)) {
             return ICF_STOP_FLOOR;
         }
         island->iterations++;
-        now = icfi_interior_mean(s, 0);
+        now = island->mean;
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
@@ -8830,6 +8917,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
                                                                                           : 0;
         if (slow >= 3) return ICF_STOP_FLOOR;
         mean = now;
+        if (icfi_interior_nearly(island)) icfi_interior_return(s, island);
     }
 }
 
@@ -8859,6 +8947,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     if (s->guesses && !(higher > 0) && island->gradient * island->gradient < ICF_R(2e5) * own) {
         icfi_warm_units(s, start / 10);
     }
+    island->mean = icfi_interior_mean(s);
     for (;;) {
         icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
         icf_stop end = icfi_out_of_budget(s, island);
@@ -8878,7 +8967,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
             icfi_keep(s, island);
             icfi_record(s, island);
         }
-        icfi_return_to(s, island, s->hold);
+        icfi_interior_return(s, island);
         stop = stop / 10;
         if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
     }
@@ -9210,7 +9299,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     icf_iteration done;
     icf_real certificate = 0, own = 0, energy, cost;
     int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
-    int settled, known;
+    int settled, seen, known;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
@@ -9228,10 +9317,14 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         island.before = done;
         island.convex = 1;
         settled = icfi_is_settled(s, &island);
-        known = s->guesses && island.feasible;
         cost = island.cost;
-        if (!settled && !icfi_is_free(s, &island, &own) &&
-            !icfi_make_feasible(s, &island, known ? &cost : NULL)) {
+        seen = s->guesses && island.feasible;
+        known = settled || icfi_is_free(s, &island, &own);
+        if (!known && seen) {
+            island.cost = cost; /* all that icfi_start_from_guess asks of s->v */
+            known = 1;
+        }
+        if (!known && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
