@@ -5808,7 +5808,7 @@ typedef struct icfi_solve {
     int32_t units;
     size_t island_at;
     icf_real bound;  /* A is at least the blocks in `factor` over this */
-    int32_t guesses; /* contacts with an impulse to expect */
+    int32_t guesses; /* contacts with an impulse to expect, of the island at work */
     int32_t moving;  /* unknowns of all islands */
     int32_t stopped; /* the caller wished */
     int32_t keeper;  /* the island whose pattern is kept, or -1 */
@@ -6761,7 +6761,6 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     state->guess[0] = c->impulse_guess.x;
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
-    if (c->impulse_guess.z > 0) s->guesses++;
     state->relaxation = c->relaxation;
     ICFI_MEMCPY(v0, state->bias, sizeof v0);
     icfi_apply(3, rows, state->s, u0, v0, 1);
@@ -9293,6 +9292,18 @@ static void icfi_report_island(const icfi_solve* s, const icfi_island* island, i
     out->certificate = s->bound == ICF_REAL_MAX ? ICF_REAL_MAX : energy * s->bound;
 }
 
+static int32_t icfi_count_guesses(const icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, j, count = 0;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            count += s->contact[s->contact_list[j]].guess[2] > 0;
+        }
+    }
+    return count;
+}
+
 static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
 {
     icf_stats* stats = s->stats;
@@ -9316,6 +9327,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         if (result != ICF_RESULT_OK) return result;
         island.before = done;
         island.convex = 1;
+        s->guesses = icfi_count_guesses(s, &island);
         settled = icfi_is_settled(s, &island);
         cost = island.cost;
         seen = s->guesses && island.feasible;
