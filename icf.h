@@ -5344,38 +5344,36 @@ static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
 
-/* The term of a contact that was checked */
+/* The term of a contact that was checked, in place: there are many */
 static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w,
-                                    const icf_real v0[3], icf_contact_term* term)
+                                    const icf_real v0[3], icf_contact_term* t)
 {
-    icf_contact_term t;
     icf_real beta, most, mu;
-    ICFI_MEMSET(&t, 0, sizeof t);
-    t.model = c->model;
+    t->model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
     most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
-    t.bounded = icfi_normal_make(c, dt, most, &t.normal);
-    t.impulse0 = icfi_explicit_impulse(&t.normal, c, v0[2]);
-    if (t.normal.law == ICF_LAW_CUSTOM && !(t.impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
-    if (c->distance <= c->adhesion_range) t.adhesion = dt * c->adhesion;
+    t->bounded = icfi_normal_make(c, dt, most, &t->normal);
+    t->impulse0 = icfi_explicit_impulse(&t->normal, c, v0[2]);
+    if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
+    t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
 
     mu = icfi_friction_at(c, ICF_SQRT(v0[0] * v0[0] + v0[1] * v0[1]));
-    t.mu1 = t.mu2 = mu;
-    if (c->friction2 >= 0) t.mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
-    mu = icfi_max(t.mu1, t.mu2);
+    t->mu1 = t->mu2 = mu;
+    if (c->friction2 >= 0)
+        t->mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
+    mu = icfi_max(t->mu1, t->mu2);
     /* ICF (26); in the units of x = mu v, formulas of appendix B */
-    t.eps = mu > 0 ? mu * icfi_max(c->slip_tolerance, c->softness * w * mu * t.impulse0) : 1;
-    t.rt = c->softness * w; /* SAP (30) */
-    if (t.model == ICF_MODEL_SAP && !(t.rt >= ICFI_REAL_MIN)) {
-        t.rt = 1; /* nothing can move: no contact */
-        t.normal.scale = 0;
+    t->eps = mu > 0 ? mu * icfi_max(c->slip_tolerance, c->softness * w * mu * t->impulse0) : 1;
+    t->rt = c->softness * w; /* SAP (30) */
+    if (t->model == ICF_MODEL_SAP && !(t->rt >= ICFI_REAL_MIN)) {
+        t->rt = 1; /* nothing can move: no contact */
+        t->normal.scale = 0;
     }
-    if (!icfi_finite(t.normal.scale) || !icfi_finite(t.normal.vhat) ||
-        !icfi_finite(t.normal.ahat) || !icfi_finite(t.normal.push) || !icfi_finite(t.impulse0) ||
-        !icfi_finite(t.adhesion) || !icfi_finite(t.eps) || !(t.eps * t.eps >= ICFI_REAL_MIN)) {
+    if (!icfi_finite(t->normal.scale) || !icfi_finite(t->normal.vhat) ||
+        !icfi_finite(t->normal.ahat) || !icfi_finite(t->normal.push) || !icfi_finite(t->impulse0) ||
+        !icfi_finite(t->adhesion) || !icfi_finite(t->eps) || !(t->eps * t->eps >= ICFI_REAL_MIN)) {
         return ICF_RESULT_NOT_FINITE;
     }
-    *term = t;
     return ICF_RESULT_OK;
 }
 
@@ -5384,6 +5382,7 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
 {
     const char* reason;
     icf_vec3 axes[3];
+    icf_contact_term t;
     icf_result result;
     if (!contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_contact_check(contact, axes, &reason);
@@ -5391,7 +5390,9 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
     if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
-    return icfi_contact_term(contact, dt, w, v0, term);
+    result = icfi_contact_term(contact, dt, w, v0, &t);
+    if (result == ICF_RESULT_OK) *term = t;
+    return result;
 }
 
 /* |x|_s = sqrt(|x|^2 + eps^2) - eps of x = (mu1 v1, mu2 v2), without cancellation: value, gradient
@@ -6752,11 +6753,14 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
 {
     const icf_contact* c = s->p->contact + index;
     icfi_contact_state* state = s->contact + index;
-    int32_t rows = s->p->link_rows[link];
+    int32_t rows = s->p->link_rows[link], i;
     icf_real v0[3], eps;
     icf_result result;
-    /* s and bias are there, and the term is written whole */
-    ICFI_MEMSET(state->v, 0, sizeof *state - offsetof(icfi_contact_state, v));
+    /* s and bias are there, the term is written whole, and the rest by icfi_evaluate, but where nothing
+       moves */
+    for (i = 0; i < 3; i++) state->v[i] = state->price.impulse[i] = state->spin_impulse[i] = 0;
+    state->y[0] = state->y[1] = 0;
+    state->spins = 0;
     state->rows = rows;
     state->guess[0] = c->impulse_guess.x;
     state->guess[1] = c->impulse_guess.y;
@@ -9532,7 +9536,7 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
     g = c->price.impulse;
     a = c->s;
     rows = c->rows;
-    ICFI_MEMSET(result, 0, sizeof *result);
+    result->force = result->spin_impulse = icf_vec3_make(0, 0, 0);
     result->impulse = icf_vec3_make(g[0], g[1], g[2]);
     result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
     for (i = 0; i < 3; i++, a += rows) {
@@ -10109,11 +10113,12 @@ typedef struct icfi_sim {
 
     /* the substep */
     icf_problem problem;
-    icf_real h, blend;  /* blend: share of the new velocity in the motion, theta_vq */
-    icf_real lean;      /* share of the new state in springs and dampers, theta */
-    size_t mass_used;   /* numbers in the blocks of A */
-    int32_t velocities; /* of the cliques */
-    size_t block_used;  /* numbers in blocks, which lie at the start of the workspace */
+    icf_real h, blend;    /* blend: share of the new velocity in the motion, theta_vq */
+    icf_real lean;        /* share of the new state in springs and dampers, theta */
+    size_t mass_used;     /* numbers in the blocks of A */
+    int32_t velocities;   /* of the cliques */
+    size_t block_used;    /* numbers in blocks, which lie at the start of the workspace */
+    size_t contact_bytes; /* a copy of what is not known before is a call, and fast */
 } icfi_sim;
 
 /* ---- small math ---- */
@@ -10430,6 +10435,7 @@ static icfi_joint* icfi_joints_of(const icf_world* w)
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
 {
     ICFI_MEMSET(s, 0, sizeof *s);
+    s->contact_bytes = sizeof(icf_contact);
     icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
@@ -12056,10 +12062,11 @@ static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_r
 {
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
-    icf_real turned[6], full[36], h = s->lean * s->h;
+    icf_real turned[6], six[36], *full, h = s->lean * s->h;
     uint32_t locks = icfi_locks_of(b);
     int32_t i, k, n = 0;
-    ICFI_MEMSET(full, 0, sizeof full);
+    full = locks ? six : a;
+    for (i = 0; i < 36; i++) full[i] = 0;
     icfi_turned_inertia(s->motion[p->body].q, b->inertia, turned);
     for (i = 0; i < 3; i++) {
         full[7 * i] = b->mass * (1 + h * b->linear_damping);
@@ -12068,11 +12075,7 @@ static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_r
     full[22] = full[27] = turned[3] * (1 + h * b->angular_damping);
     full[23] = full[33] = turned[4] * (1 + h * b->angular_damping);
     full[29] = full[34] = turned[5] * (1 + h * b->angular_damping);
-    if (!locks) {
-        ICFI_MEMCPY(a, full, sizeof full);
-        return;
-    }
-    for (i = 0; i < 6; i++) {
+    for (i = 0; locks && i < 6; i++) {
         for (k = 0; k < 6; k++) {
             if (!(locks >> i & 1u) && !(locks >> k & 1u)) a[n++] = full[6 * i + k];
         }
@@ -12429,7 +12432,7 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
             icf_vec3 point = s->touch[k].point;
-            *c = s->touch[k].contact;
+            icfi_copy_bytes(c, &s->touch[k].contact, s->contact_bytes);
             if (!first) icfi_follow_touch(s, s->touch + k, s->touching + k, &point, &c->distance);
             c->link = link;
             c->point = rows == 6 ? icfi_difference(point, origin) : icf_vec3_make(0, 0, 0);
@@ -12768,8 +12771,10 @@ static void icfi_take_results(icfi_sim* s)
     int32_t i;
     for (i = 0; i < session->touches; i++) {
         icfi_touching* t = s->touching + i;
-        ICFI_MEMSET(s->result + i, 0, sizeof s->result[i]);
-        if (t->contact < 0) continue;
+        if (t->contact < 0) {
+            ICFI_MEMSET(s->result + i, 0, sizeof s->result[i]);
+            continue;
+        }
         (void)icf_get_contact(&session->workspace, t->contact, s->result + i);
         t->impulse = icfi_add_scaled(t->impulse, s->h, s->result[i].force);
         t->normal_impulse += s->result[i].impulse.z;
