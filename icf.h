@@ -4920,23 +4920,20 @@ static int icfi_finite3(icf_real x, icf_real y, icf_real z)
 static int icfi_all_finite(size_t n, const icf_real* x)
 {
     icf_real sum = 0;
-    size_t i = 0;
 #ifdef ICFI_SIMD_GNU
     const size_t lanes = sizeof(icfi_base_vector) / sizeof(icf_real);
     icfi_base_vector a = {0}, b = {0};
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
-        icfi_base_vector p = *(const icfi_base_vector*)(const void*)(x + i);
-        icfi_base_vector q = *(const icfi_base_vector*)(const void*)(x + i + lanes);
+    size_t k;
+    for (; n >= 2 * lanes; n -= 2 * lanes, x += 2 * lanes) {
+        icfi_base_vector p = *(const icfi_base_vector*)(const void*)x;
+        icfi_base_vector q = *(const icfi_base_vector*)(const void*)(x + lanes);
         a += p - p;
         b += q - q;
     }
-    if (i) {
-        size_t k;
-        a += b;
-        for (k = 0; k < lanes; k++) sum += a[k];
-    }
+    a += b;
+    for (k = 0; k < lanes; k++) sum += a[k];
 #endif
-    for (; i < n; i++) sum += x[i] - x[i];
+    for (; n; n--, x++) sum += *x - *x;
     return sum == 0;
 }
 
