@@ -8001,8 +8001,8 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
     }
 }
 
-/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers is that
-   of one unit. */
+/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers
+   is that of one unit. */
 static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
@@ -8419,9 +8419,9 @@ static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
     return most;
 }
 
-/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that CENTER
-   is for. Answers the longest step that every unit allows, up to a little more than 1, as of longer ones
-   nothing depends. */
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
+   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
+   longer ones nothing depends. */
 static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
                                         icf_real mu, icf_real longer)
 {
@@ -8594,9 +8594,9 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration took nearly
-   all of it: near the end it is as good as one iteration more. It stays if its error is below `stop`, or its
-   cost below the best. s->hold is where the units are. */
+/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration
+   took nearly all of it: near the end it is as good as one iteration more. It stays if its error is
+   below `stop`, or its cost below the best. s->hold is where the units are. */
 static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
 {
     icf_real alpha = island->alpha;
