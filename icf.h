@@ -5828,6 +5828,7 @@ typedef struct icfi_island {
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
+    int whole;            /* s->v is its whole step, and not where the units are */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
     icf_stop stop;
@@ -7998,15 +7999,16 @@ static void icfi_unit_scale(icfi_unit* t)
     rs = 1 / ICF_SQRT(a);
     rl = 1 / ICF_SQRT(1 - icfi_dot3(y, y));
     t->by_s_det = rs * rs;
-    i = t->lam[0] * by_s * (rs / rl);
+    l = t->s[0] * by_lam * (rl / rs);
+    i = 1 / l;
     f = 1 / ICF_SQRT(2 + 2 * (1 + icfi_dot3(x, y)) * rs * rl);
     for (k = 0; k < 3; k++) t->scale[k + 1] = (x[k] * rs - y[k] * rl) * f;
     a = icfi_dot3(t->scale + 1, t->scale + 1);
     wr = ICF_SQRT(a);
     w0 = t->scale[0] = ICF_SQRT(1 + a);
     t->share = 1 / (1 + w0);
-    t->by_eta = ICF_SQRT(i);
-    t->eta = 1 / t->by_eta;
+    t->eta = ICF_SQRT(l);
+    t->by_eta = t->eta * i;
     icfi_unit_w(t, t->lam, t->nu, 0);
     t->by_nu = 1 / t->nu[0];
     rl *= t->nu[0] * by_lam * t->by_eta; /* det nu = eta^2 det lambda */
@@ -8014,7 +8016,6 @@ static void icfi_unit_scale(icfi_unit* t)
     f = wr > 0 ? 1 / wr : 0;
     for (k = 0; k < 3; k++) t->axis[k] = t->scale[k + 1] * f;
     t->k0 = t->kr = 0;
-    l = t->eta * t->eta;
     if (t->kind == ICFI_UNIT_SAP) {
         icf_real g = w0 + wr, a1 = l * g * g, a2 = l / (g * g), sm = (a1 + a2) / 2;
         icf_real det = a1 * a2 + sm * (t->r0 + t->r1) + t->r0 * t->r1;
@@ -8037,7 +8038,7 @@ static void icfi_unit_scale(icfi_unit* t)
     t->th00 = t->bend * t->k0;
     t->th0 = t->bend * t->kr;
     t->side = i;
-    t->along = (i + t->bend * (1 + 2 * a)) * i * t->give;
+    t->along = (i + t->bend * (1 + 2 * a)) * (i * t->give);
 }
 
 /* y = Theta x */
@@ -8267,8 +8268,8 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
     }
 }
 
-/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers is that
-   of one unit. */
+/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers
+   is that of one unit. */
 static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
@@ -8685,9 +8686,9 @@ static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
     return most;
 }
 
-/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that CENTER
-   is for. Answers the longest step that every unit allows, up to a little more than 1, as of longer ones
-   nothing depends. */
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
+   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
+   longer ones nothing depends. */
 static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
                                         icf_real mu, icf_real longer)
 {
@@ -8860,26 +8861,32 @@ static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
            o->factorizations - island->factorizations >= 12;
 }
 
-/* Whether an iteration took nearly all of its step: near the end the whole of it is as good as one iteration
-   more */
-static int icfi_interior_nearly(const icfi_island* island)
-{
-    return island->alpha < 1 && island->alpha > ICF_R(0.9);
-}
-
-/* s->v after an iteration, and all that is to know there: the whole step where it took nearly that. s->hold is
-   where the units are. */
-static int icfi_interior_arrive(icfi_solve* s, icfi_island* island)
+/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration
+   took nearly all of it: near the end it is as good as one iteration more. It stays if its error is
+   below `stop`, or its cost below the best. s->hold is where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
 {
     icf_real alpha = island->alpha;
     int32_t k, i;
-    int whole = icfi_interior_nearly(island);
-    for (k = 0; whole && k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->hold[i] = s->v[i] + alpha * s->dv[i];
+    if (alpha < 1 && alpha > ICF_R(0.9)) {
+        icfi_copy_motion(s, island, s->v, s->from);
+        for (k = 0; k < island->cliques; k++) {
+            int32_t c = island->clique[k];
+            for (i = s->first[c]; i < s->first[c + 1]; i++) {
+                s->hold[i] = s->from[i] + alpha * s->dv[i];
+                s->v[i] = s->from[i] + s->dv[i];
+            }
+        }
+        icfi_evaluate(s, island);
+        if (island->feasible && (island->error < stop || island->cost < island->best.cost)) {
+            island->whole = 1;
+            return 1;
+        }
+        icfi_copy_motion(s, island, s->from, s->v);
     }
-    if (!icfi_advance(s, island, whole ? 1 : alpha)) return 0;
-    if (!whole) icfi_copy_motion(s, island, s->v, s->hold);
+    island->whole = 0;
+    if (!icfi_advance(s, island, alpha)) return 0;
+    icfi_copy_motion(s, island, s->v, s->hold);
     return 1;
 }
 
@@ -8901,7 +8908,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     for (;;) {
         icf_stop end;
         if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
-            !icfi_interior_arrive(s, island)) {
+            !icfi_interior_arrive(s, island, stop)) {
             return ICF_STOP_FLOOR;
         }
         island->iterations++;
@@ -8917,7 +8924,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
                                                                                           : 0;
         if (slow >= 3) return ICF_STOP_FLOOR;
         mean = now;
-        if (icfi_interior_nearly(island)) icfi_interior_return(s, island);
+        if (island->whole) icfi_interior_return(s, island);
     }
 }
 
