@@ -5828,6 +5828,7 @@ typedef struct icfi_island {
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
+    int32_t warm;         /* its units began at impulses to expect */
     int whole;            /* s->v is its whole step, and not where the units are */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
@@ -8754,14 +8755,16 @@ static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
     return sum / (icf_real)s->units;
 }
 
-/* Moves all units. Answers the mean there. */
-static icf_real icfi_interior_move(icfi_solve* s, icf_real alpha)
+/* Moves all units by `most` of their direction; what would leave its cones goes nearly up to them, and not
+   less far than `least`, which all can. Answers the mean there. */
+static icf_real icfi_interior_move(icfi_solve* s, icf_real least, icf_real most)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
     icf_real sum = 0;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
+        icf_real alpha = icfi_max(least, ICF_R(0.99) * icfi_unit_reach(t, most / ICF_R(0.99)));
         t->u += alpha * t->d.u;
         t->s[0] += alpha * t->d.s[0];
         t->lam[0] += alpha * t->d.lam[0];
@@ -8792,7 +8795,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     ICFI_PROFILE('I')
     alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
     after = icfi_interior_mean_after(s, alpha) / mean;
-    sigma = icfi_min(icfi_max(after * after * after, ICF_R(1e-6)), 1);
+    sigma = icfi_min(icfi_max(after * after * after / 3, ICF_R(1e-6)), 1);
     mu = sigma * mean;
     reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
     if (reach < alpha / 2) {
@@ -8814,9 +8817,12 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         icfi_copy_motion(s, island, s->kept, s->dv);
         break;
     }
+    /* The few units that stand in the way of a longer step stay behind, and the next iteration knows by how
+       much: iterations fall by 5 per cent, and no more with longer ones. Far from the answer they would
+       never come along. */
     alpha = icfi_min(1, ICF_R(0.99) * reach);
-    island->alpha = alpha;
-    island->mean = icfi_interior_move(s, alpha);
+    island->alpha = icfi_min(1, (island->warm ? ICF_R(1.3) : 1) * alpha);
+    island->mean = icfi_interior_move(s, alpha, island->alpha);
     return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
@@ -8942,6 +8948,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     icfi_return_to(s, island, s->start);
     start = (higher > 0 ? higher : 1) * own / (icf_real)count;
     if (!(start > 0)) return ICF_STOP_NONE;
+    island->warm = 0;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
@@ -8953,6 +8960,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     /* a start that is not near, but not far either: what measured well for piles */
     if (s->guesses && !(higher > 0) && island->gradient * island->gradient < ICF_R(2e5) * own) {
         icfi_warm_units(s, start / 10);
+        island->warm = 1;
     }
     island->mean = icfi_interior_mean(s);
     for (;;) {
