@@ -723,6 +723,12 @@ static inline icf_real icfi_gleast(icf_real a, icf_real b)
     return a < b ? a : b;
 }
 
+/* -1 below 0, else 1 */
+static inline icf_real icfi_gsign(icf_real x)
+{
+    return (icf_real)(1 - 2 * (x < 0));
+}
+
 /* the nearest to x of -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
@@ -915,66 +921,90 @@ ICF_API icf_result icf_shape_check(const icf_shape* s)
 /* ---- two segments: centres w apart (that of B less that of A), unit directions, half lengths */
 
 typedef struct icfi_gsegments {
-    icf_real s, t; /* where on each the nearest points are, from its centre */
-    icf_real d;    /* their distance */
-    icf_vec3 n;    /* unit, from A to B */
+    icf_real s, t;   /* where on each the nearest points are, from its centre */
+    icf_real d;      /* their distance */
+    icf_real cosine; /* of the directions */
+    icf_vec3 n;      /* unit, from A to B */
 } icfi_gsegments;
+
+/* e without what of it lies along the unit vector u */
+static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
+{
+    return icfi_galong(e, -icfi_gdot(e, u), u);
+}
 
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
    lines cross at s = det(w, v, c) / |c|^2 with c = u x v; the determinants lose nothing when the lines
    are nearly parallel, unlike the textbook's products. */
-static void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
-                                  icf_real half_v, icfi_gsegments* out)
+ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
+                                         icf_real half_v, icfi_gsegments* out)
 {
     icf_vec3 c = icfi_gcross(u, v), e;
     icf_real cc = icfi_gdot(c, c), b = icfi_gdot(u, v), du = icfi_gdot(u, w), dv = icfi_gdot(v, w),
-             s, t, free_t, sine;
-    int inside = 1, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
+             s, t, free_s, free_t, sine, height;
+    int inside = 0, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
 
-    if (crossing) {
-        s = icfi_gdot(icfi_gcross(w, v), c) / cc;
-        if (ICF_FABS(s) > half_u) {
-            s = icfi_gclamp(s, half_u);
-            inside = 0;
-        }
+    if (ICFI_GLIKELY(crossing)) {
+        free_s = icfi_gdot(icfi_gcross(w, v), c) / cc;
+        s = icfi_gclamp(free_s, half_u);
+        inside = s == free_s;
     } else {
         // parallel: the middle of what lies beside each other, or the end that is nearest
         icf_real reach = half_v * ICF_FABS(b), low = icfi_gmost(-half_u, du - reach),
                  high = icfi_gleast(half_u, du + reach);
         s = icfi_gclamp(ICF_R(0.5) * (low + high), half_u);
-        inside = 0;
     }
     free_t = b * s - dv;
     t = icfi_gclamp(free_t, half_v);
-    if (t != free_t) {
-        s = icfi_gclamp(b * t + du, half_u);
-        inside = 0;
-    }
-    e = icfi_galong(icfi_galong(w, t, v), -s, u);
-    out->s = s;
+    inside &= t == free_t;
+    out->cosine = b;
     out->t = t;
 
-    // at an inner point what joins them is across the segment; a long one would show it if not
-    if (ICF_FABS(s) < half_u) e = icfi_galong(e, -icfi_gdot(e, u), u);
-    if (ICF_FABS(t) < half_v) e = icfi_galong(e, -icfi_gdot(e, v), v);
-    out->d = icfi_gunit(&e);
-
-    // between inner points the normal is across both; take it from c where that is more exact
-    if (crossing && (inside || out->d == 0)) {
+    // between inner points the normal is across both, and that is c unless they are far and c is short
+    if (inside) {
+        out->s = s;
         sine = ICF_SQRT(cc);
-        if (out->d < sine * (half_u + half_v)) {
-            // rounding of c would be magnified where it is short: once more across both
-            e = icf_vec3_scale(1 / sine, c);
-            e = icfi_galong(e, -icfi_gdot(e, u), u);
-            e = icfi_galong(e, -icfi_gdot(e, v), v);
-            t = icfi_gdot(e, w);
-            if (t < 0) e = icfi_gturned(e);
-            if (inside) out->d = ICF_FABS(t);
+        e = icf_vec3_scale(icfi_gsign(icfi_gdot(c, w)) / sine, c);
+        if (sine < ICF_R(0.25)) { // rounding of c is magnified
+            e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
+            icfi_gunit(&e);
         }
-    } else if (out->d == 0) {
+        height = icfi_gdot(e, w);
+        if (sine >= ICF_R(0.25) || ICF_FABS(height) < sine * (half_u + half_v)) {
+            out->n = height < 0 ? icfi_gturned(e) : e;
+            out->d = ICF_FABS(height);
+            return;
+        }
+    }
+
+    // what joins them is across a segment at its inner points; a long one would show it if not
+    if (t == free_t) {
+        e = icfi_gsquare_to(icfi_galong(icfi_galong(w, t, v), -s, u), v);
+        if (inside) e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
+    } else {
+        free_s = b * t + du;
+        s = icfi_gclamp(free_s, half_u);
+        e = icfi_galong(icfi_galong(w, t, v), -s, u);
+        if (s == free_s) e = icfi_gsquare_to(e, u);
+    }
+    out->s = s;
+    out->d = icfi_gunit(&e);
+    if (out->d == 0) {
         e = icfi_gacross(u);
+        if (crossing) {
+            e = icfi_gsquare_to(icfi_gsquare_to(c, u), v);
+            icfi_gunit(&e);
+        }
+        e = icf_vec3_scale(icfi_gsign(icfi_gdot(e, w)), e);
     }
     out->n = e;
+}
+
+/* The same where it takes little of the time */
+static ICFI_GNOINLINE void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u,
+                                                 icf_vec3 v, icf_real half_v, icfi_gsegments* out)
+{
+    icfi_gsegments_nearest(w, u, half_u, v, half_v, out);
 }
 
 /* ---- a point p and a box around the origin: the nearest point q of its surface and the normal there.
@@ -1181,12 +1211,6 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
 static inline int icfi_gnext(int i)
 {
     return 1 << i & 3;
-}
-
-/* -1 below 0, else 1 */
-static inline icf_real icfi_gsign(icf_real x)
-{
-    return (icf_real)(1 - 2 * (x < 0));
 }
 
 /* Everything is in the frame of A. With c[i][j] = (axis i of A) . (axis j of B), t the centre of B,
@@ -2574,9 +2598,10 @@ static uint32_t icfi_gbox_code(const icf_real x[3], const icf_real h[3], icf_rea
            icfi_gside(x[2], h[2] - tolerance) << 4;
 }
 
-static uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real tolerance)
+static inline uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real tolerance)
 {
-    return s <= tolerance - l ? 1u : s >= l - tolerance ? 2u : 3u;
+    uint32_t lower = s <= tolerance - l, upper = s >= l - tolerance;
+    return 3u - (lower << 1 | (upper & ~lower));
 }
 
 static uint32_t icfi_gbox_code_at(icf_vec3 p, icf_vec3 half)
@@ -2611,8 +2636,8 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
 
 /* The point where the distance is, when there is none so low: in place of a higher one of the same name,
    or as one more, or in place of the last */
-static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
-                             uint32_t a, uint32_t b)
+ICFI_GALWAYS void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance,
+                                   int most, uint32_t a, uint32_t b)
 {
     int k;
     for (k = 0; k < out->count; k++) {
@@ -2986,14 +3011,17 @@ static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_
     icf_separation s;
     uint32_t code = 1;
     icfi_gplace room;
+    icfi_gwhere at;
     icf_vec3 p;
-    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, &s);
+    at.body = wb->body;
+    at.place = b->kind == ICF_SHAPE_BOX ? icfi_gwhere_all(b, wb, &room) : wb->place;
+    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, &at, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, wb));
+        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, &at));
         code = b->kind == ICF_SHAPE_BOX
-                   ? icfi_gbox_code_at(icfi_gto(icfi_gwhere_all(b, wb, &room), p), b->half)
-                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, wb), p), b->half.z,
+                   ? icfi_gbox_code_at(icfi_gto(at.place, p), b->half)
+                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, &at), p), b->half.z,
                                         b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
@@ -3012,19 +3040,16 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
     icfi_gsegments near;
     int end;
     w = icfi_gsub(icfi_gwhere_center(b, wb), p);
-    icfi_gsegment_segment(w, u, la, v, lb, &near);
+    icfi_gsegments_nearest(w, u, la, v, lb, &near);
+    if (near.d - radius > margin) return;
     out->distance = near.d - radius;
-    if (out->distance > margin) {
-        icfi_gno_manifold(out);
-        return;
-    }
     out->normal = near.n;
-    along = icfi_gdot(u, v);
+    along = near.cosine;
+    tolerance = icfi_gleast(icfi_gleast(la, lb), radius) * ICF_R(0.015625);
     du = icfi_gdot(u, w);
     low = icfi_gmost(-la, du - lb * ICF_FABS(along));
     high = icfi_gleast(la, du + lb * ICF_FABS(along));
-    tolerance = icfi_gleast(icfi_gleast(la, lb), radius) * ICF_R(0.015625);
-    if (most > 1 && high - low > tolerance && along * along > ICF_R(0.9375)) {
+    if (along * along > ICF_R(0.9375) && most > 1 && high - low > tolerance) {
         for (end = 0; end < 2; end++) {
             s = end ? high : low;
             t = icfi_gclamp((s - du) / along, lb);
