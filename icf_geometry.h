@@ -2400,8 +2400,8 @@ static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_
 {
     icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
     icfi_gsegments near;
-    icfi_gsegment_segment(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
-                          &near);
+    icfi_gsegments_nearest(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
+                           &near);
     icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
 }
 
