@@ -660,7 +660,11 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 /* Calls that add frames up where nothing is inlined, and memory */
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_GNOINLINE __attribute__((noinline))
+#ifdef __OPTIMIZE__ /* without it frames would only grow */
 #define ICFI_GALWAYS static inline __attribute__((always_inline))
+#else
+#define ICFI_GALWAYS static inline
+#endif
 #define ICFI_GCOPY __builtin_memcpy
 #define ICFI_GFILL __builtin_memset
 #define ICFI_GLIKELY(x) __builtin_expect((x) != 0, 1)
@@ -671,6 +675,13 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 #define ICFI_GCOPY memcpy
 #define ICFI_GFILL memset
 #define ICFI_GLIKELY(x) (x)
+#endif
+
+/* Before a loop of a few steps that is to be written out: gcc does so from -O3 on only */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#define ICFI_GUNROLL _Pragma("GCC unroll 8")
+#else
+#define ICFI_GUNROLL
 #endif
 
 #if !defined(ICF_MALLOC) && !defined(ICF_NO_MALLOC) /* where icf.h is implemented elsewhere */
@@ -723,6 +734,12 @@ static inline icf_real icfi_gleast(icf_real a, icf_real b)
     return a < b ? a : b;
 }
 
+/* -1 below 0, else 1; as a difference, which compilers leave without a branch */
+static inline icf_real icfi_gsign(icf_real x)
+{
+    return (icf_real)((x >= 0) - (x < 0));
+}
+
 /* the nearest to x of -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
@@ -768,6 +785,156 @@ static icf_vec3 icfi_gacross(icf_vec3 a)
     b = icfi_gcross(a, b);
     icfi_gunit(&b);
     return b;
+}
+
+/* ---- two numbers at once: the same bits as one after the other, with vector instructions or without */
+#if !defined(ICF_NO_SIMD) && !defined(ICF_FLOAT) && (defined(__GNUC__) || defined(__clang__)) && \
+    defined(__SSE2__) && !defined(__TINYC__)
+typedef double icfi_gtwo __attribute__((vector_size(16)));
+typedef double icfi_gtwo_anywhere __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline icfi_gtwo icfi_gtwo_of(icf_real a, icf_real b)
+{
+    icfi_gtwo x = {a, b};
+    return x;
+}
+
+static inline icfi_gtwo icfi_gtwo_at(const icf_real* from)
+{
+    return *(const icfi_gtwo_anywhere*)(const void*)from;
+}
+
+static inline void icfi_gtwo_put(icf_real* to, icfi_gtwo x)
+{
+    *(icfi_gtwo_anywhere*)(void*)to = x;
+}
+
+/* The first (k 0) or the second */
+static inline icf_real icfi_gone_of(icfi_gtwo a, int k)
+{
+    return a[k];
+}
+
+static inline icfi_gtwo icfi_gadd2(icfi_gtwo a, icfi_gtwo b)
+{
+    return a + b;
+}
+
+static inline icfi_gtwo icfi_gsub2(icfi_gtwo a, icfi_gtwo b)
+{
+    return a - b;
+}
+
+static inline icfi_gtwo icfi_gmul2(icfi_gtwo a, icfi_gtwo b)
+{
+    return a * b;
+}
+
+static inline icfi_gtwo icfi_gdiv2(icfi_gtwo a, icfi_gtwo b)
+{
+    return a / b;
+}
+
+static inline icfi_gtwo icfi_gmost2(icfi_gtwo a, icfi_gtwo b)
+{
+    return __builtin_ia32_maxpd(a, b);
+}
+
+static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
+{
+    return __builtin_ia32_minpd(a, b);
+}
+
+/* Bit 0: the first is negative; bit 1: the second. None may be -0. */
+static inline unsigned icfi_gnegative2(icfi_gtwo a)
+{
+    return (unsigned)__builtin_ia32_movmskpd(a);
+}
+#else
+typedef struct icfi_gtwo {
+    icf_real x, y;
+} icfi_gtwo;
+
+static inline icfi_gtwo icfi_gtwo_of(icf_real a, icf_real b)
+{
+    icfi_gtwo x;
+    x.x = a;
+    x.y = b;
+    return x;
+}
+
+static inline icfi_gtwo icfi_gtwo_at(const icf_real* from)
+{
+    return icfi_gtwo_of(from[0], from[1]);
+}
+
+static inline void icfi_gtwo_put(icf_real* to, icfi_gtwo x)
+{
+    to[0] = x.x;
+    to[1] = x.y;
+}
+
+static inline icf_real icfi_gone_of(icfi_gtwo a, int k)
+{
+    return k ? a.y : a.x;
+}
+
+static inline icfi_gtwo icfi_gadd2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(a.x + b.x, a.y + b.y);
+}
+
+static inline icfi_gtwo icfi_gsub2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(a.x - b.x, a.y - b.y);
+}
+
+static inline icfi_gtwo icfi_gmul2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(a.x * b.x, a.y * b.y);
+}
+
+static inline icfi_gtwo icfi_gdiv2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(a.x / b.x, a.y / b.y);
+}
+
+static inline icfi_gtwo icfi_gmost2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(icfi_gmost(a.x, b.x), icfi_gmost(a.y, b.y));
+}
+
+static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
+{
+    return icfi_gtwo_of(icfi_gleast(a.x, b.x), icfi_gleast(a.y, b.y));
+}
+
+static inline unsigned icfi_gnegative2(icfi_gtwo a)
+{
+    return (unsigned)(a.x < 0) | (unsigned)(a.y < 0) << 1;
+}
+#endif
+
+static inline icfi_gtwo icfi_gboth(icf_real a)
+{
+    return icfi_gtwo_of(a, a);
+}
+
+/* a and -a */
+static inline icfi_gtwo icfi_gsides2(icf_real a)
+{
+    return icfi_gtwo_of(a, -a);
+}
+
+static inline icfi_gtwo icfi_gabs2(icfi_gtwo a)
+{
+    return icfi_gmost2(a, icfi_gsub2(icfi_gboth(0), a));
+}
+
+/* a + b c */
+static inline icfi_gtwo icfi_galong2(icfi_gtwo a, icfi_gtwo b, icfi_gtwo c)
+{
+    return icfi_gadd2(a, icfi_gmul2(b, c));
 }
 
 /* ---- where a shape is: its centre and axes in the world */
@@ -915,66 +1082,90 @@ ICF_API icf_result icf_shape_check(const icf_shape* s)
 /* ---- two segments: centres w apart (that of B less that of A), unit directions, half lengths */
 
 typedef struct icfi_gsegments {
-    icf_real s, t; /* where on each the nearest points are, from its centre */
-    icf_real d;    /* their distance */
-    icf_vec3 n;    /* unit, from A to B */
+    icf_real s, t;   /* where on each the nearest points are, from its centre */
+    icf_real d;      /* their distance */
+    icf_real cosine; /* of the directions */
+    icf_vec3 n;      /* unit, from A to B */
 } icfi_gsegments;
+
+/* e without what of it lies along the unit vector u */
+static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
+{
+    return icfi_galong(e, -icfi_gdot(e, u), u);
+}
 
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
    lines cross at s = det(w, v, c) / |c|^2 with c = u x v; the determinants lose nothing when the lines
    are nearly parallel, unlike the textbook's products. */
-static void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
-                                  icf_real half_v, icfi_gsegments* out)
+ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
+                                         icf_real half_v, icfi_gsegments* out)
 {
     icf_vec3 c = icfi_gcross(u, v), e;
     icf_real cc = icfi_gdot(c, c), b = icfi_gdot(u, v), du = icfi_gdot(u, w), dv = icfi_gdot(v, w),
-             s, t, free_t, sine;
-    int inside = 1, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
+             s, t, free_s, free_t, sine, height;
+    int inside = 0, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
 
-    if (crossing) {
-        s = icfi_gdot(icfi_gcross(w, v), c) / cc;
-        if (ICF_FABS(s) > half_u) {
-            s = icfi_gclamp(s, half_u);
-            inside = 0;
-        }
+    if (ICFI_GLIKELY(crossing)) {
+        free_s = icfi_gdot(icfi_gcross(w, v), c) / cc;
+        s = icfi_gclamp(free_s, half_u);
+        inside = s == free_s;
     } else {
         // parallel: the middle of what lies beside each other, or the end that is nearest
         icf_real reach = half_v * ICF_FABS(b), low = icfi_gmost(-half_u, du - reach),
                  high = icfi_gleast(half_u, du + reach);
         s = icfi_gclamp(ICF_R(0.5) * (low + high), half_u);
-        inside = 0;
     }
     free_t = b * s - dv;
     t = icfi_gclamp(free_t, half_v);
-    if (t != free_t) {
-        s = icfi_gclamp(b * t + du, half_u);
-        inside = 0;
-    }
-    e = icfi_galong(icfi_galong(w, t, v), -s, u);
-    out->s = s;
+    inside &= t == free_t;
+    out->cosine = b;
     out->t = t;
 
-    // at an inner point what joins them is across the segment; a long one would show it if not
-    if (ICF_FABS(s) < half_u) e = icfi_galong(e, -icfi_gdot(e, u), u);
-    if (ICF_FABS(t) < half_v) e = icfi_galong(e, -icfi_gdot(e, v), v);
-    out->d = icfi_gunit(&e);
-
-    // between inner points the normal is across both; take it from c where that is more exact
-    if (crossing && (inside || out->d == 0)) {
+    // between inner points the normal is across both, and that is c unless they are far and c is short
+    if (inside) {
+        out->s = s;
         sine = ICF_SQRT(cc);
-        if (out->d < sine * (half_u + half_v)) {
-            // rounding of c would be magnified where it is short: once more across both
-            e = icf_vec3_scale(1 / sine, c);
-            e = icfi_galong(e, -icfi_gdot(e, u), u);
-            e = icfi_galong(e, -icfi_gdot(e, v), v);
-            t = icfi_gdot(e, w);
-            if (t < 0) e = icfi_gturned(e);
-            if (inside) out->d = ICF_FABS(t);
+        e = icf_vec3_scale(icfi_gsign(icfi_gdot(c, w)) / sine, c);
+        if (sine < ICF_R(0.25)) { // rounding of c is magnified
+            e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
+            icfi_gunit(&e);
         }
-    } else if (out->d == 0) {
+        height = icfi_gdot(e, w);
+        if (sine >= ICF_R(0.25) || ICF_FABS(height) < sine * (half_u + half_v)) {
+            out->n = height < 0 ? icfi_gturned(e) : e;
+            out->d = ICF_FABS(height);
+            return;
+        }
+    }
+
+    // what joins them is across a segment at its inner points; a long one would show it if not
+    if (t == free_t) {
+        e = icfi_gsquare_to(icfi_galong(icfi_galong(w, t, v), -s, u), v);
+        if (inside) e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
+    } else {
+        free_s = b * t + du;
+        s = icfi_gclamp(free_s, half_u);
+        e = icfi_galong(icfi_galong(w, t, v), -s, u);
+        if (s == free_s) e = icfi_gsquare_to(e, u);
+    }
+    out->s = s;
+    out->d = icfi_gunit(&e);
+    if (out->d == 0) {
         e = icfi_gacross(u);
+        if (crossing) {
+            e = icfi_gsquare_to(icfi_gsquare_to(c, u), v);
+            icfi_gunit(&e);
+        }
+        e = icf_vec3_scale(icfi_gsign(icfi_gdot(e, w)), e);
     }
     out->n = e;
+}
+
+/* The same where it takes little of the time */
+static ICFI_GNOINLINE void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u,
+                                                 icf_vec3 v, icf_real half_v, icfi_gsegments* out)
+{
+    icfi_gsegments_nearest(w, u, half_u, v, half_v, out);
 }
 
 /* ---- a point p and a box around the origin: the nearest point q of its surface and the normal there.
@@ -1183,12 +1374,6 @@ static inline int icfi_gnext(int i)
     return 1 << i & 3;
 }
 
-/* -1 below 0, else 1 */
-static inline icf_real icfi_gsign(icf_real x)
-{
-    return (icf_real)(1 - 2 * (x < 0));
-}
-
 /* Everything is in the frame of A. With c[i][j] = (axis i of A) . (axis j of B), t the centre of B,
    a and b the half sizes, the gap along a unit vector n is
 
@@ -1256,26 +1441,30 @@ static inline icf_real icfi_gon_b(const icfi_gboxes* x, const icf_real n[3], int
 }
 
 /* The unit normal of edges i and j, from A to B, and the gap along it, with no more error than that of
-   a face, however nearly parallel they are; 0 if they are parallel. */
-static ICFI_GNOINLINE int icfi_gboxes_edge(const icfi_gboxes* x, int i, int j, icfi_gaxis* out)
+   a face, however nearly parallel they are; 0, and nothing is told, if they are parallel or if that is
+   not above `least`. */
+static ICFI_GNOINLINE int icfi_gboxes_edge(const icfi_gboxes* x, int i, int j, icf_real least,
+                                           icfi_gaxis* out)
 {
-    int i1 = icfi_gnext(i), i2 = icfi_gnext(i1), k;
-    icf_real p = -x->c[i2][j], q = x->c[i1][j], square = p * p + q * q, s;
+    int i1 = icfi_gnext(i), i2 = icfi_gnext(i1);
+    const icf_real *c1 = x->c[i1], *c2 = x->c[i2];
+    icf_real p = -c2[j], q = c1[j], square = p * p + q * q, s, sign;
     if (square < 256 * ICFI_GEPS * ICFI_GEPS) return 0;
     s = 1 / ICF_SQRT(square);
     p *= s;
     q *= s;
     s = p * x->t[i1] + q * x->t[i2];
-    p *= icfi_gsign(s);
-    q *= icfi_gsign(s);
-    s = ICF_FABS(s);
+    sign = icfi_gsign(s);
+    s = ICF_FABS(s) - (x->a[i1] * ICF_FABS(p) + x->a[i2] * ICF_FABS(q));
+    s -= x->b[0] * ICF_FABS(p * c1[0] + q * c2[0]);
+    s -= x->b[1] * ICF_FABS(p * c1[1] + q * c2[1]);
+    s -= x->b[2] * ICF_FABS(p * c1[2] + q * c2[2]);
+    if (!(s > least)) return 0;
     out->axis = 7 + 3 * i + j;
-    out->n[i] = 0;
-    out->n[i1] = p;
-    out->n[i2] = q;
-    s -= x->a[i1] * ICF_FABS(p) + x->a[i2] * ICF_FABS(q);
-    for (k = 0; k < 3; k++) s -= x->b[k] * ICF_FABS(icfi_gon_b(x, out->n, k));
     out->s = s;
+    out->n[i] = 0;
+    out->n[i1] = sign * p;
+    out->n[i2] = sign * q;
     return 1;
 }
 
@@ -1306,30 +1495,38 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
                             icfi_gaxis* out)
 {
     icf_real m[3][3], slack = 8 * ICFI_GEPS * x->size, s, best, floor_square, t[3], face[6];
-    int i, j, which;
+    int i, j, worse, which;
     icfi_gaxis edge;
 
-    for (i = 0; i < 3; i++) {
-        m[i][0] = ICF_FABS(x->c[i][0]);
-        m[i][1] = ICF_FABS(x->c[i][1]);
-        m[i][2] = ICF_FABS(x->c[i][2]);
-        s = ICF_FABS(x->t[i]) - x->a[i] - x->b[0] * m[i][0] - x->b[1] * m[i][1] - x->b[2] * m[i][2];
-        if (s > limit) return 0;
-        face[i] = s;
-    }
-    for (j = 0; j < 3; j++) {
-        t[j] = icfi_gon_b(x, x->t, j);
-        s = ICF_FABS(t[j]) - x->b[j] - x->a[0] * m[0][j] - x->a[1] * m[1][j] - x->a[2] * m[2][j];
-        if (s > limit) return 0;
-        face[3 + j] = s;
-    }
+#define ICFI_GFACE_A(i) \
+    m[i][0] = ICF_FABS(x->c[i][0]); \
+    m[i][1] = ICF_FABS(x->c[i][1]); \
+    m[i][2] = ICF_FABS(x->c[i][2]); \
+    face[i] = \
+        ICF_FABS(x->t[i]) - x->a[i] - x->b[0] * m[i][0] - x->b[1] * m[i][1] - x->b[2] * m[i][2];
+#define ICFI_GFACE_B(j) \
+    t[j] = icfi_gon_b(x, x->t, j); \
+    face[3 + j] = \
+        ICF_FABS(t[j]) - x->b[j] - x->a[0] * m[0][j] - x->a[1] * m[1][j] - x->a[2] * m[2][j];
+    ICFI_GFACE_A(0)
+    ICFI_GFACE_A(1)
+    ICFI_GFACE_A(2)
+    ICFI_GFACE_B(0)
+    ICFI_GFACE_B(1)
+    ICFI_GFACE_B(2)
+#undef ICFI_GFACE_A
+#undef ICFI_GFACE_B
     best = icfi_gmost(icfi_gmost(icfi_gmost(face[0], face[1]), icfi_gmost(face[2], face[3])),
                       icfi_gmost(face[4], face[5]));
+    if (best > limit) return 0;
+
+    // the first that is not worse than the best, and without a branch
     s = best - slack;
-    for (i = 0, which = 0, j = 1; i < 5; i++) {
-        j &= face[i] < s;
-        which += j;
-    }
+    which = worse = face[0] < s;
+    which += worse &= face[1] < s;
+    which += worse &= face[2] < s;
+    which += worse &= face[3] < s;
+    which += worse &= face[4] < s;
     out->axis = which + 1;
     out->s = face[which];
 
@@ -1337,10 +1534,9 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
     floor_square = icfi_gsigned_square(best + slack);
 #define ICFI_GEDGE(i, j) \
     if (icfi_gboxes_edge_may(x, (const icf_real(*)[3])m, i, j, slack, floor_square) && \
-        icfi_gboxes_edge(x, i, j, &edge) && edge.s > best + slack) { \
-        if (edge.s > limit) return 0; \
-        *out = edge; \
-        best = edge.s; \
+        icfi_gboxes_edge(x, i, j, best + slack, out)) { \
+        if (out->s > limit) return 0; \
+        best = out->s; \
         floor_square = icfi_gsigned_square(best + slack); \
     }
     ICFI_GEDGE(0, 0)
@@ -1360,7 +1556,8 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
                 out->axis = previous;
                 out->s = face[previous - 1];
             }
-        } else if (icfi_gboxes_edge(x, (previous - 7) / 3, (previous - 7) % 3, &edge)) {
+        } else if (icfi_gboxes_edge(x, (previous - 7) / 3, (previous - 7) % 3, -ICF_REAL_MAX,
+                                    &edge)) {
             if (edge.s >= out->s - keep) *out = edge;
         }
     }
@@ -1514,7 +1711,7 @@ static ICFI_GNOINLINE void icfi_gboxes_nearest(const icfi_gboxes* x, icf_real s,
     }
     for (i = 0; i < 3; i++) {
         for (j = 0; j < 3; j++) {
-            if (icfi_gboxes_edge(x, i, j, &edge) && edge.s >= s - slack) {
+            if (icfi_gboxes_edge(x, i, j, -ICF_REAL_MAX, &edge) && edge.s >= s - slack) {
                 icfi_gboxes_edges(x, &edge, near);
             }
         }
@@ -1581,9 +1778,10 @@ ICFI_GALWAYS icf_real icfi_glargest(const icf_real x[3], int* at)
    other box lies in the coordinates of the reference's */
 static inline void icfi_gpatch_place(const icfi_gboxes* x, const icf_real n[3], icfi_gpatch* out)
 {
-    icf_real m[2][3], t[2][3], inverse, e[3], half;
+    icf_real m[2][3], t[2][3], inverse, side, half;
     const icf_real *c = &x->c[0][0], *halves[2];
     int face[2], i, j, i1, i2, k, r, row, column;
+    ICFI_GUNROLL
     for (k = 0; k < 3; k++) {
         m[0][k] = n[k];
         m[1][k] = -icfi_gon_b(x, n, k);
@@ -1610,55 +1808,64 @@ static inline void icfi_gpatch_place(const icfi_gboxes* x, const icf_real n[3], 
     out->b = halves[1 - r];
     out->above = m[r][i] > 0;
     out->above2 = m[1 - r][j] > 0;
-    for (k = 0; k < 3; k++) out->n[k] = m[r][k];
+    out->n[0] = m[r][0];
+    out->n[1] = m[r][1];
+    out->n[2] = m[r][2];
     inverse = 1 / m[r][i];
+    side = (icf_real)(2 * out->above - 1) * out->a[i];
     half = (icf_real)(2 * out->above2 - 1) * out->b[j];
+    ICFI_GUNROLL
     for (k = 0; k < 3; k++) {
         // k 0: the middle; 1, 2: the half edges along the two other axes of that box
         const icf_real* axis = c + j * column;
-        e[0] = half * axis[0];
-        e[1] = half * axis[row];
-        e[2] = half * axis[2 * row];
+        icf_real e = half * axis[row * i], e1 = half * axis[row * i1], e2 = half * axis[row * i2];
         if (k == 0) {
-            e[0] += t[r][0];
-            e[1] += t[r][1];
-            e[2] += t[r][2];
-            e[i] -= (icf_real)(2 * out->above - 1) * out->a[i];
+            e = e + t[r][i] - side;
+            e1 += t[r][i1];
+            e2 += t[r][i2];
         }
-        out->map[k][2] = e[i] * inverse;
-        out->map[k][0] = e[i1] - out->map[k][2] * m[r][i1];
-        out->map[k][1] = e[i2] - out->map[k][2] * m[r][i2];
+        e *= inverse;
+        out->map[k][0] = e1 - e * m[r][i1];
+        out->map[k][1] = e2 - e * m[r][i2];
+        out->map[k][2] = e;
         j = icfi_gnext(j);
         half = out->b[j];
     }
 }
 
-/* A directed edge of one of the two faces: from `base - most way` to `base + most way`. The two pairs of
-   parallel lines that bound the other face cross it at middle - half and middle + half; with slack, of which
-   `near` is more, at wide. */
-typedef struct icfi_gpatch_edge {
-    icf_real base[3], way[3], most; // (u, v, height)
-    icf_real middle[2], half[2], wide[2], near;
-} icfi_gpatch_edge;
-
-/* Of the eight edges, in order around: where each begins in the other face, and whether it does */
+/* Of the eight edges of two faces, in order around, where each begins in the other face, and how far it is to
+   its end, below 0 if it is not there. Edges that are opposite are side by side: 0 and 4, 1 and 5 .. */
 typedef struct icfi_gpatch_corners {
-    icf_real u[9], v[9], height[9];
-    int is[9];
+    icf_real u[8], v[8], height[8], length[8];
 } icfi_gpatch_corners;
 
-ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edge* e, icfi_gpatch_corners* out, int at)
+/* Two opposite edges, from base - most way to base + most way, as (u, v, height). The two pairs of parallel
+   lines that bound the other face cross them at middle - half and middle + half; with slack, of which
+   `more` is more, at wide. */
+typedef struct icfi_gpatch_edges_pair {
+    icfi_gtwo base[3], way[3], middle[2];
+    icf_real half[2], wide[2], most, more;
+} icfi_gpatch_edges_pair;
+
+ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_corners* out,
+                                   int at)
 {
-    icf_real low = icfi_gmost(e->middle[0] - e->wide[0], e->middle[1] - e->wide[1]),
-             high = icfi_gleast(e->middle[0] + e->wide[0], e->middle[1] + e->wide[1]), exact;
-    low = icfi_gmost(low, -e->most);
-    high = icfi_gleast(high, e->most);
-    out->is[at] = low <= high;
-    exact = icfi_gmost(e->middle[0] - e->half[0], e->middle[1] - e->half[1]);
-    low = icfi_gleast(low + e->near, icfi_gmost(exact, -e->most));
-    out->u[at] = e->base[0] + low * e->way[0];
-    out->v[at] = e->base[1] + low * e->way[1];
-    out->height[at] = e->base[2] + low * e->way[2];
+    icfi_gtwo most = icfi_gboth(e->most), least = icfi_gboth(-e->most), low, high, exact;
+    low = icfi_gmost2(icfi_gsub2(e->middle[0], icfi_gboth(e->wide[0])),
+                      icfi_gsub2(e->middle[1], icfi_gboth(e->wide[1])));
+    high = icfi_gleast2(icfi_gadd2(e->middle[0], icfi_gboth(e->wide[0])),
+                        icfi_gadd2(e->middle[1], icfi_gboth(e->wide[1])));
+    exact = icfi_gmost2(icfi_gsub2(e->middle[0], icfi_gboth(e->half[0])),
+                        icfi_gsub2(e->middle[1], icfi_gboth(e->half[1])));
+    low = icfi_gmost2(low, least);
+    high = icfi_gleast2(high, most);
+    exact = icfi_gmost2(exact, least);
+    icfi_gtwo_put(out->length + 2 * at, icfi_gsub2(high, low));
+    low = icfi_gleast2(icfi_gadd2(low, icfi_gboth(e->more)), high);
+    low = icfi_gleast2(low, exact);
+    icfi_gtwo_put(out->u + 2 * at, icfi_galong2(e->base[0], low, e->way[0]));
+    icfi_gtwo_put(out->v + 2 * at, icfi_galong2(e->base[1], low, e->way[1]));
+    icfi_gtwo_put(out->height + 2 * at, icfi_galong2(e->base[2], low, e->way[2]));
 }
 
 /* x, of the same sign and not so near 0 that 1 / x would overflow: `least` makes no difference */
@@ -1667,31 +1874,65 @@ ICFI_GALWAYS icf_real icfi_gnot_zero(icf_real x, icf_real least)
     return icfi_gmost(ICF_FABS(x), least) * icfi_gsign(x);
 }
 
-/* The part of the other's face over the reference's. Both are convex, and the edges of what they share
-   are parts of their eight edges, in the order of their directions: along u, v, -u, -v those of the
-   rectangle, along p, q, -p, -q those of the parallelogram, with p and q in the half turn from u to -u and
-   p before q. So each edge is cut by the four lines of the other face, and its place among the eight is
-   known from signs. What is within rounding of a line is inside: of two edges that lie on each other both are
-   there, and corners that are the same are taken once. */
-static inline void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, icf_real most_v,
-                                     icf_real slack)
+/* The corners in order, of those within a distance of each other the first */
+static inline void icfi_gpatch_gather(const icfi_gpatch_corners* all, icf_real near_by,
+                                      icfi_gpatch* out)
 {
-    icf_real p[3], q[3], c[3], signs[2], cross, inverse, pu, pv, qu, qv, gu, gv, length_p, length_q,
-        sign, tiny = slack * ICF_R(0.0625), half_pu, half_pv, half_qu, half_qv, wide_pu, wide_pv,
-              wide_qu, wide_qv, slack_pu, slack_pv, slack_qu, slack_qv, more_pu, more_pv, more_qu,
-              more_qv, slope_p, slope_q, turn_p, turn_q;
-    icfi_gpatch_corners all;
-    icfi_gpatch_edge e;
-    int k, first, at_p, at_q, at_v, side, count = 0;
+    unsigned is = 0, apart = 1, bits; // the first is compared with the last at the end
+    icfi_gtwo u, v, last_u = icfi_gtwo_of(all->u[7], all->u[6]),
+                    last_v = icfi_gtwo_of(all->v[7], all->v[6]);
+    int k, count = 0;
+    ICFI_GUNROLL
+    for (k = 0; k < 4; k++) {
+        u = icfi_gtwo_at(all->u + 2 * k);
+        v = icfi_gtwo_at(all->v + 2 * k);
+        last_u = icfi_gadd2(icfi_gabs2(icfi_gsub2(u, last_u)), icfi_gabs2(icfi_gsub2(v, last_v)));
+        bits = icfi_gnegative2(icfi_gsub2(icfi_gboth(near_by), last_u));
+        apart |= ((bits & 1) | (bits & 2) << 3) << k;
+        bits = ~icfi_gnegative2(icfi_gtwo_at(all->length + 2 * k));
+        is |= ((bits & 1) | (bits & 2) << 3) << k;
+        last_u = u;
+        last_v = v;
+    }
+    is &= ~(is << 1 | is >> 7) | apart;
+    ICFI_GUNROLL
+    for (k = 0; k < 8; k++) {
+        int at = 2 * (k & 3) + (k >> 2);
+        out->u[count] = all->u[at];
+        out->v[count] = all->v[at];
+        out->height[count] = all->height[at];
+        count += (int)(is >> k & 1);
+    }
+    if (count > 1) {
+        icf_real du = out->u[0] - out->u[count - 1], dv = out->v[0] - out->v[count - 1];
+        count -= ICF_FABS(du) + ICF_FABS(dv) <= near_by;
+    }
+    out->count = count;
+}
 
-    // the half edges, turned into the half turn from u, in order
+/* The two faces of a patch: the middle of the parallelogram and its half edges p and q, turned into the half
+   turn from u to -u, p before q */
+typedef struct icfi_gpatch_faces {
+    icf_real c[3], pq[2][3];
+    icf_real most[2];        // of the rectangle
+    icf_real cross, rise[2]; // p x q; how the height rises along u and v
+    icf_real slack;
+    icfi_gtwo over[2], size[2]; // of p and q: 1 / u and 1 / v, and without sign
+} icfi_gpatch_faces;
+
+ICFI_GALWAYS void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
+{
+    icf_real signs[2], cross, inverse, tiny = f->slack * ICF_R(0.0625), *p = f->pq[0],
+                                       *q = f->pq[1];
+    int k, first;
     signs[0] = icfi_gsign(x->map[1][1]);
     signs[1] = icfi_gsign(x->map[2][1]);
     cross = (x->map[1][0] * x->map[2][1] - x->map[1][1] * x->map[2][0]) * (signs[0] * signs[1]);
     first = cross < 0;
-    cross = ICF_FABS(cross);
+    f->cross = ICF_FABS(cross);
+    ICFI_GUNROLL
     for (k = 0; k < 3; k++) {
-        c[k] = x->map[0][k];
+        f->c[k] = x->map[0][k];
         p[k] = x->map[1 + first][k] * signs[first];
         q[k] = x->map[2 - first][k] * signs[1 - first];
     }
@@ -1699,126 +1940,90 @@ static inline void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, icf_real m
     q[0] = icfi_gnot_zero(q[0], tiny);
     p[1] = icfi_gmost(p[1], tiny);
     q[1] = icfi_gmost(q[1], tiny);
-    at_p = 1 + (p[0] < 0);
-    at_q = 2 + (q[0] < 0);
-    at_v = 6 - at_p - at_q;
-
-    inverse = 1 / cross;
-    pu = 1 / p[0];
-    pv = 1 / p[1];
-    qu = 1 / q[0];
-    qv = 1 / q[1];
-    gu = (q[1] * p[2] - p[1] * q[2]) * inverse; // how the height rises along u and v
-    gv = (p[0] * q[2] - q[0] * p[2]) * inverse;
-    length_p = ICF_FABS(p[0]) + ICF_FABS(p[1]);
-    length_q = ICF_FABS(q[0]) + ICF_FABS(q[1]);
-    slack_pu = slack * ICF_FABS(pu);
-    half_pu = most_u * ICF_FABS(pu);
-    slack_pv = slack * ICF_FABS(pv);
-    half_pv = most_v * ICF_FABS(pv);
-    slack_qu = slack * ICF_FABS(qu);
-    half_qu = most_u * ICF_FABS(qu);
-    slack_qv = slack * ICF_FABS(qv);
-    half_qv = most_v * ICF_FABS(qv);
-    wide_pu = cross * ICF_FABS(pu);
-    more_pu = slack * length_p * ICF_FABS(pu);
-    wide_pv = cross * ICF_FABS(pv);
-    more_pv = slack * length_p * ICF_FABS(pv);
-    wide_qu = cross * ICF_FABS(qu);
-    more_qu = slack * length_q * ICF_FABS(qu);
-    wide_qv = cross * ICF_FABS(qv);
-    more_qv = slack * length_q * ICF_FABS(qv);
-    slope_p = p[0] * pv;
-    slope_q = q[0] * qv;
-    turn_p = p[1] * pu;
-    turn_q = q[1] * qu;
-
-    for (side = 0, sign = 1; side < 8; side += 4, sign = -1) {
-        icf_real d;
-        // along p
-        for (k = 0; k < 3; k++) {
-            e.way[k] = sign * p[k];
-            e.base[k] = c[k] - sign * q[k];
-        }
-        e.most = 1;
-        e.middle[0] = -sign * e.base[0] * pu;
-        e.half[0] = half_pu;
-        e.wide[0] = half_pu + slack_pu;
-        e.middle[1] = -sign * e.base[1] * pv;
-        e.half[1] = half_pv;
-        e.wide[1] = half_pv + slack_pv;
-        e.near = 64 * icfi_gleast(slack_pu, slack_pv);
-        icfi_gpatch_clip(&e, &all, side + at_p);
-        // along q
-        for (k = 0; k < 3; k++) {
-            e.way[k] = sign * q[k];
-            e.base[k] = c[k] + sign * p[k];
-        }
-        e.middle[0] = -sign * e.base[0] * qu;
-        e.half[0] = half_qu;
-        e.wide[0] = half_qu + slack_qu;
-        e.middle[1] = -sign * e.base[1] * qv;
-        e.half[1] = half_qv;
-        e.wide[1] = half_qv + slack_qv;
-        e.near = 64 * icfi_gleast(slack_qu, slack_qv);
-        icfi_gpatch_clip(&e, &all, side + at_q);
-        e.near = 64 * slack;
-        // along u, below
-        d = -sign * most_v - c[1];
-        e.base[0] = 0;
-        e.base[1] = -sign * most_v;
-        e.base[2] = c[2] - c[0] * gu + d * gv;
-        e.way[0] = sign;
-        e.way[1] = 0;
-        e.way[2] = sign * gu;
-        e.most = most_u;
-        e.middle[0] = sign * (c[0] + d * slope_q);
-        e.half[0] = wide_qv;
-        e.wide[0] = wide_qv + more_qv;
-        e.middle[1] = sign * (c[0] + d * slope_p);
-        e.half[1] = wide_pv;
-        e.wide[1] = wide_pv + more_pv;
-        icfi_gpatch_clip(&e, &all, side);
-        // along v, on the right
-        d = sign * most_u - c[0];
-        e.base[0] = sign * most_u;
-        e.base[1] = 0;
-        e.base[2] = c[2] + d * gu - c[1] * gv;
-        e.way[0] = 0;
-        e.way[1] = sign;
-        e.way[2] = sign * gv;
-        e.most = most_v;
-        e.middle[0] = sign * (c[1] + d * turn_q);
-        e.half[0] = wide_qu;
-        e.wide[0] = wide_qu + more_qu;
-        e.middle[1] = sign * (c[1] + d * turn_p);
-        e.half[1] = wide_pu;
-        e.wide[1] = wide_pu + more_pu;
-        icfi_gpatch_clip(&e, &all, side + at_v);
+    inverse = 1 / f->cross;
+    f->rise[0] = (q[1] * p[2] - p[1] * q[2]) * inverse;
+    f->rise[1] = (p[0] * q[2] - q[0] * p[2]) * inverse;
+    ICFI_GUNROLL
+    for (k = 0; k < 2; k++) {
+        f->over[k] = icfi_gdiv2(icfi_gboth(1), icfi_gtwo_of(f->pq[k][0], f->pq[k][1]));
+        f->size[k] = icfi_gabs2(f->over[k]);
     }
+}
 
-    {
-        icf_real near = 4 * slack, u, v, last_u = all.u[7], last_v = all.v[7];
-        int last = 0, is;
-        for (k = 0; k < 8; k++) {
-            u = all.u[k];
-            v = all.v[k];
-            is = all.is[k];
-            x->u[count] = u;
-            x->v[count] = v;
-            x->height[count] = all.height[k];
-            count += is & ((last ^ 1) | (ICF_FABS(u - last_u) + ICF_FABS(v - last_v) > near));
-            last = is;
-            last_u = u;
-            last_v = v;
-        }
-        if (count > 1) {
-            u = x->u[0] - x->u[count - 1];
-            v = x->v[0] - x->v[count - 1];
-            count -= ICF_FABS(u) + ICF_FABS(v) <= near;
-        }
+/* The edges of the parallelogram along p (k 0) or q */
+ICFI_GALWAYS void icfi_gpatch_other(const icfi_gpatch_faces* f, int k, int at,
+                                    icfi_gpatch_corners* out)
+{
+    const icf_real *way = f->pq[k], *aside = f->pq[1 - k], sign = (icf_real)(2 * k - 1);
+    icfi_gtwo half = icfi_gmul2(icfi_gtwo_of(f->most[0], f->most[1]), f->size[k]);
+    icfi_gtwo wide = icfi_galong2(half, icfi_gboth(f->slack), f->size[k]);
+    icfi_gpatch_edges_pair e;
+    int i;
+    ICFI_GUNROLL
+    for (i = 0; i < 3; i++) {
+        e.base[i] = icfi_gadd2(icfi_gboth(f->c[i]), icfi_gsides2(sign * aside[i]));
+        e.way[i] = icfi_gsides2(way[i]);
     }
-    x->count = count;
+    ICFI_GUNROLL
+    for (i = 0; i < 2; i++) {
+        e.middle[i] = icfi_gmul2(e.base[i], icfi_gsides2(-icfi_gone_of(f->over[k], i)));
+        e.half[i] = icfi_gone_of(half, i);
+        e.wide[i] = icfi_gone_of(wide, i);
+    }
+    e.most = 1;
+    e.more = 64 * f->slack * icfi_gleast(icfi_gone_of(f->size[k], 0), icfi_gone_of(f->size[k], 1));
+    icfi_gpatch_clip(&e, out, at);
+}
+
+/* The edges of the rectangle along u (i 0), below and above, or along v, on the right and left */
+ICFI_GALWAYS void icfi_gpatch_own(const icfi_gpatch_faces* f, int i, int at,
+                                  icfi_gpatch_corners* out)
+{
+    int j = 1 - i, k;
+    icfi_gtwo side = icfi_gsides2(1), d;
+    icfi_gpatch_edges_pair e;
+    e.base[i] = icfi_gboth(0);
+    e.base[j] = icfi_gsides2(i ? f->most[j] : -f->most[j]);
+    d = icfi_gsub2(e.base[j], icfi_gboth(f->c[j]));
+    e.base[2] = icfi_galong2(icfi_gboth(f->c[2] - f->c[i] * f->rise[i]), d, icfi_gboth(f->rise[j]));
+    e.way[i] = side;
+    e.way[j] = icfi_gboth(0);
+    e.way[2] = icfi_gsides2(f->rise[i]);
+    ICFI_GUNROLL
+    for (k = 0; k < 2; k++) {
+        const icf_real* way = f->pq[k];
+        icf_real size = icfi_gone_of(f->size[k], j), turn = way[i] * icfi_gone_of(f->over[k], j);
+        e.middle[k] = icfi_gmul2(side, icfi_galong2(icfi_gboth(f->c[i]), d, icfi_gboth(turn)));
+        e.half[k] = f->cross * size;
+        e.wide[k] = e.half[k] + f->slack * (ICF_FABS(way[0]) + ICF_FABS(way[1])) * size;
+    }
+    e.most = f->most[i];
+    e.more = 64 * f->slack;
+    icfi_gpatch_clip(&e, out, at);
+}
+
+/* The part of the other's face over the reference's. Both are convex, and the edges of what they share
+   are parts of their eight edges, in the order of their directions: along u, v, -u, -v those of the
+   rectangle, along p, q, -p, -q those of the parallelogram. So each edge is cut by the four lines of the
+   other face, and its place among the eight is known from signs. What is within rounding of a line is inside:
+   of two edges that lie on each other both are there, and corners that are the same are taken once. */
+static ICFI_GNOINLINE void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, icf_real most_v,
+                                             icf_real slack)
+{
+    icfi_gpatch_corners all;
+    icfi_gpatch_faces f;
+    int at_p, at_q;
+    f.most[0] = most_u;
+    f.most[1] = most_v;
+    f.slack = slack;
+    icfi_gpatch_turn(x, &f);
+    at_p = 1 + (f.pq[0][0] < 0);
+    at_q = 2 + (f.pq[1][0] < 0);
+    icfi_gpatch_other(&f, 0, at_p, &all);
+    icfi_gpatch_other(&f, 1, at_q, &all);
+    icfi_gpatch_own(&f, 0, 0, &all);
+    icfi_gpatch_own(&f, 1, 6 - at_p - at_q, &all);
+    icfi_gpatch_gather(&all, 4 * slack, x);
 }
 
 /* Keeps what of a polygon has sign x[k] <= most; corners are (u, v, height). Answers how many corners
@@ -1849,8 +2054,8 @@ ICFI_GALWAYS int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3
 
 /* The same, with what is higher than `level` cut off first, which mostly leaves little to cut; then what
    reaches beyond the rectangle, side by side. Sizes are those before that. */
-static inline void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_real most_v, icf_real level,
-                                   icf_real low[2], icf_real high[2])
+static ICFI_GNOINLINE void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_real most_v,
+                                           icf_real level, icf_real low[2], icf_real high[2])
 {
     icf_real first[10][3], second[10][3], reach;
     icf_real(*now)[3] = second, (*next)[3] = first, (*swap)[3];
@@ -1903,8 +2108,8 @@ static inline void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_real mos
 static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3],
                                              icf_real level, icfi_gpatch* out)
 {
-    icf_real most_u, most_v, reach, low[2], high[2], sum_u, sum_v;
-    int k, i1, j1;
+    icf_real most_u, most_v, reach, low[2], high[2], sum_u = 0, sum_v = 0, u, v;
+    int k, i1, j1, count;
 
     icfi_gpatch_place(x, n, out);
     i1 = icfi_gnext(out->face);
@@ -1917,6 +2122,7 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
     if (reach > level) {
         icfi_gpatch_low(out, most_u, most_v, level, low, high);
     } else {
+        ICFI_GUNROLL
         for (k = 0; k < 2; k++) {
             reach = ICF_FABS(out->map[1][k]) + ICF_FABS(out->map[2][k]);
             low[k] = out->map[0][k] - reach;
@@ -1942,16 +2148,18 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
             icfi_gpatch_edges(out, most_u, most_v, reach);
         }
     }
-    if (!out->count) return;
+    count = out->count;
+    if (!count) return;
 
     // its mean, from the first corner, so that a small area far from the middle is exact
-    sum_u = sum_v = 0;
-    for (k = 1; k < out->count; k++) {
-        sum_u += out->u[k] - out->u[0];
-        sum_v += out->v[k] - out->v[0];
+    u = out->u[0];
+    v = out->v[0];
+    for (k = 1; k < count; k++) {
+        sum_u += out->u[k] - u;
+        sum_v += out->v[k] - v;
     }
-    out->u_mean = out->u[0] + sum_u / (icf_real)out->count;
-    out->v_mean = out->v[0] + sum_v / (icf_real)out->count;
+    out->u_mean = u + sum_u / (icf_real)count;
+    out->v_mean = v + sum_v / (icf_real)count;
 
     // the patch is as large as what was not cut, at most
     reach = icfi_gmost(icfi_gleast(high[0], most_u) - icfi_gmost(low[0], -most_u),
@@ -2192,8 +2400,8 @@ static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_
 {
     icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
     icfi_gsegments near;
-    icfi_gsegment_segment(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
-                          &near);
+    icfi_gsegments_nearest(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
+                           &near);
     icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
 }
 
@@ -2574,9 +2782,10 @@ static uint32_t icfi_gbox_code(const icf_real x[3], const icf_real h[3], icf_rea
            icfi_gside(x[2], h[2] - tolerance) << 4;
 }
 
-static uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real tolerance)
+static inline uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real tolerance)
 {
-    return s <= tolerance - l ? 1u : s >= l - tolerance ? 2u : 3u;
+    uint32_t lower = s <= tolerance - l, upper = s >= l - tolerance;
+    return 3u - (lower << 1 | (upper & ~lower));
 }
 
 static uint32_t icfi_gbox_code_at(icf_vec3 p, icf_vec3 half)
@@ -2611,8 +2820,8 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
 
 /* The point where the distance is, when there is none so low: in place of a higher one of the same name,
    or as one more, or in place of the last */
-static void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
-                             uint32_t a, uint32_t b)
+ICFI_GALWAYS void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance,
+                                   int most, uint32_t a, uint32_t b)
 {
     int k;
     for (k = 0; k < out->count; k++) {
@@ -2986,14 +3195,17 @@ static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_
     icf_separation s;
     uint32_t code = 1;
     icfi_gplace room;
+    icfi_gwhere at;
     icf_vec3 p;
-    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, &s);
+    at.body = wb->body;
+    at.place = b->kind == ICF_SHAPE_BOX ? icfi_gwhere_all(b, wb, &room) : wb->place;
+    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, &at, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, wb));
+        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, &at));
         code = b->kind == ICF_SHAPE_BOX
-                   ? icfi_gbox_code_at(icfi_gto(icfi_gwhere_all(b, wb, &room), p), b->half)
-                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, wb), p), b->half.z,
+                   ? icfi_gbox_code_at(icfi_gto(at.place, p), b->half)
+                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, &at), p), b->half.z,
                                         b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
@@ -3012,19 +3224,16 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
     icfi_gsegments near;
     int end;
     w = icfi_gsub(icfi_gwhere_center(b, wb), p);
-    icfi_gsegment_segment(w, u, la, v, lb, &near);
+    icfi_gsegments_nearest(w, u, la, v, lb, &near);
+    if (near.d - radius > margin) return;
     out->distance = near.d - radius;
-    if (out->distance > margin) {
-        icfi_gno_manifold(out);
-        return;
-    }
     out->normal = near.n;
-    along = icfi_gdot(u, v);
+    along = near.cosine;
+    tolerance = icfi_gleast(icfi_gleast(la, lb), radius) * ICF_R(0.015625);
     du = icfi_gdot(u, w);
     low = icfi_gmost(-la, du - lb * ICF_FABS(along));
     high = icfi_gleast(la, du + lb * ICF_FABS(along));
-    tolerance = icfi_gleast(icfi_gleast(la, lb), radius) * ICF_R(0.015625);
-    if (most > 1 && high - low > tolerance && along * along > ICF_R(0.9375)) {
+    if (along * along > ICF_R(0.9375) && most > 1 && high - low > tolerance) {
         for (end = 0; end < 2; end++) {
             s = end ? high : low;
             t = icfi_gclamp((s - du) / along, lb);
