@@ -5773,7 +5773,7 @@ typedef struct icfi_solve_at {
         coupling_start, coupling_list;
     size_t bias_at, block_at, lever, coupling_at, contact_start, contact_list, row_start, row_list,
         key;
-    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, u, du, best,
+    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, du, best,
         hold, kept, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
@@ -5799,7 +5799,7 @@ typedef struct icfi_solve {
     size_t *mass_at, *block_at, *coupling_at;
     icfi_lever* lever; /* of each block */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *u, *du, *scratch, *from, *best, *hold, *kept;
+    icf_real *du, *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
@@ -5828,6 +5828,7 @@ typedef struct icfi_island {
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
+    icf_real common;      /* what all units took of that step */
     int32_t warm;         /* its units began at impulses to expect */
     int whole;            /* s->v is its whole step, and not where the units are */
     icf_iteration best;   /* at s->best */
@@ -5971,7 +5972,6 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->free_momentum = icfi_arena_take(arena, n, r);
     at->dv = icfi_arena_take(arena, n, r);
     at->dp = icfi_arena_take(arena, n, r);
-    at->u = icfi_arena_take(arena, e, r);
     at->du = icfi_arena_take(arena, e, r);
     at->best = icfi_arena_take(arena, n, r);
     at->hold = icfi_arena_take(arena, n, r);
@@ -6079,7 +6079,6 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(free_momentum, icf_real);
     ICFI_PIECE(dv, icf_real);
     ICFI_PIECE(dp, icf_real);
-    ICFI_PIECE(u, icf_real);
     ICFI_PIECE(du, icf_real);
     ICFI_PIECE(best, icf_real);
     ICFI_PIECE(hold, icf_real);
@@ -6150,9 +6149,9 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
     ICFI_WIDEST_END();
 }
 
-/* The same for the blocks of free bodies, in which all but the lever is known */
+/* Blocks of free bodies, of which only the lever needs to be read */
 
-/* Whether block k of a link of so many rows is one, and which */
+/* The lever of a block m, rows x n; of sign 0 if it is no block of a free body */
 static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 {
     icfi_lever none, l;
@@ -6356,8 +6355,7 @@ static void icfi_find_levers(icfi_solve* s)
     }
 }
 
-/* The numbers of links and couplings, their levers, and the contacts, whose S is made of the axes that are found here, and
-   rows */
+/* The numbers of links and couplings, of contacts and of rows. Levers and axes are found on the way. */
 static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6755,9 +6753,12 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     int32_t rows = s->p->link_rows[link], i;
     icf_real v0[3], eps;
     icf_result result;
-    /* s and bias are there, the term is written whole, and the rest by icfi_evaluate, but where nothing
-       moves */
-    for (i = 0; i < 3; i++) state->v[i] = state->price.impulse[i] = state->spin_impulse[i] = 0;
+    /* s and bias are there, the term is written whole, and the rest by icfi_evaluate; but for contacts of
+       what nothing moves, which are in no island */
+    for (i = 0; i < 3; i++) {
+        state->v[i] = state->price.impulse[i] = 0;
+        state->spin[i] = state->spin_impulse[i] = 0;
+    }
     state->y[0] = state->y[1] = 0;
     state->spins = 0;
     state->rows = rows;
@@ -8821,6 +8822,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
        much: iterations fall by 5 per cent, and no more with longer ones. Far from the answer they would
        never come along. */
     alpha = icfi_min(1, ICF_R(0.99) * reach);
+    island->common = alpha;
     island->alpha = icfi_min(1, (island->warm ? ICF_R(1.3) : 1) * alpha);
     island->mean = icfi_interior_move(s, alpha, island->alpha);
     return 1;
@@ -8897,9 +8899,10 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real sto
 }
 
 /* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
-static void icfi_interior_return(icfi_solve* s, const icfi_island* island)
+static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 {
     int32_t k;
+    island->at_best = 0; /* and what was evaluated last is not of this velocity */
     icfi_copy_motion(s, island, s->hold, s->v);
     icfi_find_momentum(s, island);
     for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
@@ -8925,7 +8928,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
         if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
         if (island->error < stop) return ICF_STOP_NONE;
         /* the balance of momentum comes first, and by however small steps */
-        unbalanced *= 1 - island->alpha;
+        unbalanced *= 1 - island->common;
         slow = unbalanced < ICF_R(1e-6) && (island->alpha < ICF_R(0.1) || now > mean / 2) ? slow + 1
                                                                                           : 0;
         if (slow >= 3) return ICF_STOP_FLOOR;
@@ -9346,10 +9349,11 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         s->guesses = icfi_count_guesses(s, &island);
         settled = icfi_is_settled(s, &island);
         cost = island.cost;
-        seen = s->guesses && island.feasible;
+        seen = s->guesses && island.feasible && !s->p->rows;
         known = settled || icfi_is_free(s, &island, &own);
         if (!known && seen) {
-            island.cost = cost; /* all that icfi_start_from_guess asks of s->v */
+            /* all that icfi_start_from_guess asks of s->v, where contacts are all there is to gather */
+            island.cost = cost;
             known = 1;
         }
         if (!known && !icfi_make_feasible(s, &island)) {
@@ -10328,7 +10332,7 @@ static size_t icfi_solver_guess(const icfi_header* h)
     size_t links = (size_t)h->contacts + (size_t)h->constraints, r = sizeof(icf_real);
     size_t bodies = (size_t)h->bodies < 2 * links ? (size_t)h->bodies : 2 * links;
     size_t most = icfi_tree_most(h),
-           n = icfi_plus(icfi_times(900, links), icfi_times(1500, bodies));
+           n = icfi_plus(icfi_times(1100, links), icfi_times(1500, bodies));
     n = icfi_plus(n, icfi_times(r * 222, links + bodies));
     if (h->joints) {
         n = icfi_plus(n, icfi_times(r * (3 * (links / 8) + (size_t)h->joints + 12), most));

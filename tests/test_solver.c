@@ -2603,12 +2603,13 @@ static void test_frames_are_rows(void)
    velocities half as large, so that no block is one that the solver knows by its lever */
 static void make_three_bodies(scene* s, double scale)
 {
-    static const int32_t pair[5][2] = {
+    static const int32_t pair[6][2] = {
         {0, 1 },
         {2, 1 },
         {2, 0 },
         {0, -1},
-        {1, -1}
+        {1, -1},
+        {1, 2 }
     };
     int32_t i, j, k;
     random_seed(SEED);
@@ -2623,9 +2624,14 @@ static void make_three_bodies(scene* s, double scale)
         scene_clique(s, 6, mass);
         for (j = 0; j < 6; j++) s->v_free[6 * i + j] = R(random_between(-1, 1) / scale);
     }
-    for (i = 0; i < 5; i++) {
+    for (i = 0; i < 6; i++) {
         int32_t rows = i % 2 ? 6 : 3;
         scene_link(s, rows);
+        if (i == 5) { /* a link of three, with a row of its own */
+            static const double arm[3] = {0.3, -0.2, 0.1};
+            scene_block_arm(s, 0, arm, scale);
+            scene_row(s, ICF_ROW_DRY_FRICTION, i, 4)->effort = R(0.7);
+        }
         for (k = 0; k < 2; k++) {
             double arm[3];
             for (j = 0; j < 3; j++) arm[j] = random_between(-1, 1);
@@ -2652,6 +2658,20 @@ static void test_levers(void)
     icf_real v[18], w[18];
     icf_stats by_lever, by_block;
     int32_t i, entry;
+    /* one body on the ground: its matrix is dense */
+    make_three_bodies(&first_scene, 1);
+    first_scene.p.cliques = 1;
+    first_scene.p.links = 1;
+    first_scene.p.contacts = 0;
+    first_scene.p.rows = 1;
+    first_scene.unknowns = 6;
+    first_scene.link_rows[0] = 6;
+    first_scene.link_start[1] = 1;
+    memcpy(first_scene.blocks, first_scene.blocks + first_scene.block_at[first_scene.link_start[3]],
+           36 * sizeof(icf_real));
+    first_scene.row[0].link = 0;
+    solve_exactly(&first_scene, v, &by_lever);
+    check_answer(&first_scene, v, "one body by lever");
     make_three_bodies(&first_scene, 1);
     make_three_bodies(&second_scene, 2);
     TEST_ASSERT(second_scene.blocks[0] == 2);
@@ -3424,6 +3444,61 @@ static void test_budgets(void)
         }
     }
     TEST_CHECK_(short_of > 150, "%d budgets ended a solve", short_of);
+}
+
+/* What is returned when a budget ends in an interior point phase, or after one, is what the stats are of. */
+static void test_budgets_of_phases(void)
+{
+    int family, trial, ended = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < 40; trial++) {
+            scene* s = &first_scene;
+            icf_real v[MOST_UNKNOWNS] = {0};
+            icf_stats stats;
+            int32_t i;
+            int budget;
+            random_seed(SEED + (uint32_t)(100 * family + trial));
+            random_scene(s, families[family].features, 8, 0, 20, 0);
+            /* stiff, so that phases follow each other */
+            for (i = 0; i < s->p.contacts; i++) {
+                s->contact[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 6)));
+            }
+            solve_exactly(s, v, NULL);
+            for (i = 0; i < s->p.contacts && trial % 2; i++) {
+                icf_contact_result r = contact_result(i);
+                s->contact[i].impulse_guess = icf_vec3_scale(R(random_between(0, 2)), r.impulse);
+            }
+            for (budget = 12; budget < 22; budget++) {
+                icf_options o = exact();
+                random_start(s, families[family].features & WITH_BARRIERS ? 0 : 3, v);
+                o.iterations = budget;
+                ended += solve(s, &o, v, &stats) == ICF_RESULT_NOT_CONVERGED;
+                CHECK_NEAR(cost_at(s, v, NULL), stats.cost, 1000 * EPS, 1000 * EPS);
+            }
+        }
+    }
+    TEST_CHECK(ended > 20);
+}
+
+/* Rolling and torsion of a contact that nothing reads */
+static void test_spin_of_nothing(void)
+{
+    scene* s = scene_begin(&first_scene, 0.01);
+    icf_real v[3] = {0};
+    icf_contact_result r;
+    icf_contact* c;
+    scene_point(s, 1);
+    scene_link(s, 6);
+    c = scene_contact(s, 0);
+    c->distance = R(-0.01);
+    c->rolling = c->torsion = R(0.1);
+    s->bias[5] = 1;
+    workspace_new(icf_workspace_bytes(&s->p, ICF_SPARSE_FULL));
+    memset(workspace_memory, 0xff,
+           workspace.bytes); /* all that is read before it is written is NaN */
+    TEST_CHECK(icf_solve(&s->p, NULL, &workspace, v, NULL) == ICF_RESULT_OK);
+    r = contact_result(0);
+    TEST_CHECK(finite_real((double)r.dissipated));
 }
 
 /* Started at the answer, a solve needs nothing, and the velocity stays as it is. */
@@ -4693,6 +4768,8 @@ TEST_LIST = {
     {"floor_of_components",      test_floor_of_components     },
     {"cost_falls",               test_cost_falls              },
     {"budgets",                  test_budgets                 },
+    {"budgets_of_phases",        test_budgets_of_phases       },
+    {"spin_of_nothing",          test_spin_of_nothing         },
     {"warm_start",               test_warm_start              },
     {"tolerance",                test_tolerance               },
     {"certificate",              test_certificate             },

@@ -879,6 +879,40 @@ static void test_islands(void)
     icf_world_destroy(&w);
 }
 
+/* A world in the caller's memory, of the size asked for, has room for a factor when each body touches each. */
+static void test_room_for_factor(void)
+{
+    enum { BODIES = 12 };
+    icf_world_def d = icf_default_world_def();
+    icf_body body[BODIES];
+    icf_world w;
+    icf_stats stats;
+    void* memory;
+    int i, k;
+    d.bodies = BODIES;
+    d.joints = d.constraints = 0;
+    d.contacts = BODIES * (BODIES + 1) / 2;
+    memory = malloc(icf_world_bytes(&d));
+    TEST_ASSERT(memory && icf_world_init(&w, memory, icf_world_bytes(&d), &d) == ICF_RESULT_OK);
+    for (i = 0; i < BODIES; i++) {
+        icf_body_def b = body_at(1, 0.3 * i, 0.2 * (i % 3), 0.1 * (i % 4));
+        body[i] = add_body(&w, &b);
+        for (k = -1; k < i; k++) {
+            icf_touch t = icf_default_touch(&w);
+            if (k >= 0) t.a = body[k];
+            t.b = body[i];
+            t.point = icf_vec3_make(R(0.1 * i), R(0.1 * k), 0);
+            t.contact.normal = icf_vec3_make(0, 0, 1);
+            t.contact.distance = R(-1e-3);
+            OK(icf_world_add_touch(&w, &t));
+        }
+    }
+    OK(icf_world_step(&w, R(0.01)));
+    OK(icf_world_get_stats(&w, &stats));
+    TEST_CHECK(stats.islands == 1 && stats.iterative == 0);
+    free(memory);
+}
+
 /* An island's motion does not depend on what else is in the world: it is the same to the bit */
 static void test_island_alone(void)
 {
@@ -2275,6 +2309,7 @@ TEST_LIST = {
     {"mass_ratio",                 test_mass_ratio                },
     {"events",                     test_events                    },
     {"islands",                    test_islands                   },
+    {"room_for_factor",            test_room_for_factor           },
     {"island_alone",               test_island_alone              },
     {"substeps",                   test_substeps                  },
     {"constraints_between_bodies", test_constraints_between_bodies},
