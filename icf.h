@@ -10348,13 +10348,13 @@ static size_t icfi_solver_guess(const icfi_header* h)
         if (memory) { \
             s->pointer = ICFI_AT(type, memory, at); \
             at += icfi_granules((size_t)(count) * sizeof(type)); \
-        } else { \
+        } else if (arena) { \
             (void)icfi_arena_take(arena, (size_t)(count), sizeof(type)); \
             s->pointer = NULL; \
         } \
     } while (0)
 
-/* Where everything is in a block; or, without one, how large it must be, arena->peak. A block was measured
+/* Where everything is in a block; or, with an arena, how large it must be, arena->peak. A block was measured
    before it was made, so that nothing is checked once more: every call of a world opens it. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                               icfi_sim* s)

@@ -1094,6 +1094,36 @@ static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
     return icfi_galong(e, -icfi_gdot(e, u), u);
 }
 
+/* The normal between inner points is across both, and that is c = u x v, of length sine, unless they are
+   more than `reach` apart for its length: 0 then. */
+ICFI_GALWAYS int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
+                                       icf_real sine, icf_real reach, icfi_gsegments* out)
+{
+    icf_vec3 e = icf_vec3_scale(icfi_gsign(icfi_gdot(c, w)) / sine, c);
+    icf_real height;
+    if (sine < ICF_R(0.25)) { // rounding of c is magnified
+        e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
+        icfi_gunit(&e);
+    }
+    height = icfi_gdot(e, w);
+    if (sine < ICF_R(0.25) && !(ICF_FABS(height) < sine * reach)) return 0;
+    out->n = height < 0 ? icfi_gturned(e) : e;
+    out->d = ICF_FABS(height);
+    return 1;
+}
+
+/* A normal where the two meet: across both, or across u if they are parallel */
+ICFI_GALWAYS icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
+                                             int crossing)
+{
+    icf_vec3 e = icfi_gacross(u);
+    if (crossing) {
+        e = icfi_gsquare_to(icfi_gsquare_to(c, u), v);
+        icfi_gunit(&e);
+    }
+    return icf_vec3_scale(icfi_gsign(icfi_gdot(e, w)), e);
+}
+
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
    lines cross at s = det(w, v, c) / |c|^2 with c = u x v; the determinants lose nothing when the lines
    are nearly parallel, unlike the textbook's products. */
@@ -1102,7 +1132,7 @@ ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u
 {
     icf_vec3 c = icfi_gcross(u, v), e;
     icf_real cc = icfi_gdot(c, c), b = icfi_gdot(u, v), du = icfi_gdot(u, w), dv = icfi_gdot(v, w),
-             s, t, free_s, free_t, sine, height;
+             s, t, free_s, free_t;
     int inside = 0, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
 
     if (ICFI_GLIKELY(crossing)) {
@@ -1121,22 +1151,8 @@ ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u
     out->cosine = b;
     out->t = t;
 
-    // between inner points the normal is across both, and that is c unless they are far and c is short
-    if (inside) {
-        out->s = s;
-        sine = ICF_SQRT(cc);
-        e = icf_vec3_scale(icfi_gsign(icfi_gdot(c, w)) / sine, c);
-        if (sine < ICF_R(0.25)) { // rounding of c is magnified
-            e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
-            icfi_gunit(&e);
-        }
-        height = icfi_gdot(e, w);
-        if (sine >= ICF_R(0.25) || ICF_FABS(height) < sine * (half_u + half_v)) {
-            out->n = height < 0 ? icfi_gturned(e) : e;
-            out->d = ICF_FABS(height);
-            return;
-        }
-    }
+    out->s = s;
+    if (inside && icfi_gsegments_across(w, u, v, c, ICF_SQRT(cc), half_u + half_v, out)) return;
 
     // what joins them is across a segment at its inner points; a long one would show it if not
     if (t == free_t) {
@@ -1150,15 +1166,7 @@ ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u
     }
     out->s = s;
     out->d = icfi_gunit(&e);
-    if (out->d == 0) {
-        e = icfi_gacross(u);
-        if (crossing) {
-            e = icfi_gsquare_to(icfi_gsquare_to(c, u), v);
-            icfi_gunit(&e);
-        }
-        e = icf_vec3_scale(icfi_gsign(icfi_gdot(e, w)), e);
-    }
-    out->n = e;
+    out->n = out->d == 0 ? icfi_gsegments_meeting(w, u, v, c, crossing) : e;
 }
 
 /* The same where it takes little of the time */
@@ -1526,7 +1534,7 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
     which += worse &= face[1] < s;
     which += worse &= face[2] < s;
     which += worse &= face[3] < s;
-    which += worse &= face[4] < s;
+    which += worse & (face[4] < s);
     out->axis = which + 1;
     out->s = face[which];
 
@@ -1860,6 +1868,7 @@ ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_
     low = icfi_gmost2(low, least);
     high = icfi_gleast2(high, most);
     exact = icfi_gmost2(exact, least);
+    // cppcheck-suppress ctuuninitvar ; `out` is only written
     icfi_gtwo_put(out->length + 2 * at, icfi_gsub2(high, low));
     low = icfi_gleast2(icfi_gadd2(low, icfi_gboth(e->more)), high);
     low = icfi_gleast2(low, exact);
@@ -1922,6 +1931,7 @@ typedef struct icfi_gpatch_faces {
 
 ICFI_GALWAYS void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
 {
+    // cppcheck-suppress ctuuninitvar ; `most` and `slack` are there, and the rest is written
     icf_real signs[2], cross, inverse, tiny = f->slack * ICF_R(0.0625), *p = f->pq[0],
                                        *q = f->pq[1];
     int k, first;
