@@ -2655,7 +2655,7 @@ static void make_three_bodies(scene* s, double scale)
    other blocks; and what only looks like one is another block. */
 static void test_levers(void)
 {
-    icf_real v[18], w[18];
+    icf_real v[18] = {0}, w[18] = {0};
     icf_stats by_lever, by_block;
     int32_t i, entry;
     /* one body on the ground: its matrix is dense */
