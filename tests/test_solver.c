@@ -2682,7 +2682,12 @@ static void test_levers(void)
                     "%d: %g, by lever %g", (int)i, 2 * (double)w[i], (double)v[i]);
     }
     check_answer(&first_scene, v, "by lever");
-    TEST_CHECK(by_lever.iterations > 2 && by_lever.iterations <= by_block.iterations + 1);
+    /* at the default tolerance, where rounding does not count iterations */
+    memset(v, 0, sizeof v);
+    memset(w, 0, sizeof w);
+    TEST_CHECK(solve(&first_scene, NULL, v, &by_lever) == ICF_RESULT_OK);
+    TEST_CHECK(solve(&second_scene, NULL, w, &by_block) == ICF_RESULT_OK);
+    TEST_CHECK(by_lever.iterations > 2 && by_lever.iterations == by_block.iterations);
     for (entry = 0; entry < first_scene.block_numbers; entry++) {
         make_three_bodies(&second_scene, 1);
         second_scene.blocks[entry] += R(0.5);
