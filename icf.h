@@ -8941,7 +8941,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
 static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm,
                               icf_real higher)
 {
-    icf_real stop = ICF_R(1e-2), start, heaviest;
+    icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
     int32_t left = 60, count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -8949,21 +8949,26 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     icfi_return_to(s, island, s->start);
-    start = (higher > 0 ? higher : 1) * own / (icf_real)count;
+    start = own / (icf_real)count;
+    island->warm = s->guesses && !(higher > 0);
+    if (island->warm) {
+        /* the more, the farther the start is from the balance of momentum: what measured well for piles */
+        icf_real far = island->gradient * island->gradient / own;
+        start *= icfi_max(ICF_R(0.5), ICF_SQRT(ICF_SQRT(far)) / 40);
+    } else if (higher > 0) {
+        start *= higher;
+    }
     if (!(start > 0)) return ICF_STOP_NONE;
-    island->warm = 0;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
-    /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
-       above the other units, which then settle which contacts are open before friction lets anything
-       move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
-    heaviest = icfi_heaviest_unit(s);
-    if (heaviest > ICF_R(1e5) && !(higher > 0))
-        icfi_make_units(s, island, start * (heaviest / 5), warm);
-    /* a start that is not near, but not far either: what measured well for piles */
-    if (s->guesses && !(higher > 0) && island->gradient * island->gradient < ICF_R(2e5) * own) {
-        icfi_warm_units(s, start / 10);
-        island->warm = 1;
+    if (island->warm) {
+        icfi_warm_units(s, start);
+    } else if (!(higher > 0)) {
+        /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
+           above the other units, which then settle which contacts are open before friction lets anything
+           move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
+        heaviest = icfi_heaviest_unit(s);
+        if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
     }
     island->mean = icfi_interior_mean(s);
     for (;;) {
@@ -8976,7 +8981,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         if (end != ICF_STOP_NONE) return end;
         /* C */
         while (island->at_best &&
-               (island->error < ICF_R(0.9) * last || island->error < ICF_R(1e-6))) {
+               (island->error < (s->guesses ? ICF_R(1.5) : ICF_R(0.9)) * last || island->error < ICF_R(1e-6))) {
             end = icfi_should_end(s, island);
             if (end != ICF_STOP_NONE) return end;
             last = island->error;
