@@ -208,9 +208,9 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   slip_tolerance: what sticks creeps at that speed where friction is at 0.7 of its limit. Where contacts
+   slip_tolerance, softness: what sticks creeps at their speed where friction is at 0.7 of its limit. Where contacts
    are so stiff that they give by less than it creeps in a step, as steel does under its own weight, a pile
-   never quite comes to rest, and steps take iterations for that: 1e-5 m/s, and softness 0, let it.
+   never quite comes to rest, and steps take iterations for that: a softness of 1e-4 lets most.
 
    STEP BY STEP: A DENSE SYSTEM
 

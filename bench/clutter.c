@@ -201,17 +201,19 @@ static clutter_case default_case(void)
     c.stiffness = 1e7;
     c.dissipation = 10;
     c.relaxation = 1e-4;
-    /* steel gives by 0.5 um here: what sticks creeps by less in a step, or piles never come to rest */
-    c.slip_tolerance = 1e-5;
+    /* v_s of the papers; and a tenth of their sigma, as steel gives by less than what creeps by all of it in a
+       step, and piles never come to rest */
+    c.slip_tolerance = 1e-4;
+    c.softness = 1e-4;
     c.tolerance = 1e-5;
     return c;
 }
 
-/* SAP has friction of no other kind than soft */
+/* SAP has friction of no other kind than soft: sigma as the papers have it */
 static void case_model(clutter_case* c, int model)
 {
     c->model = model;
-    c->softness = model == ICF_MODEL_SAP ? 1e-3 : 0;
+    if (model == ICF_MODEL_SAP) c->softness = 1e-3;
 }
 
 // ------------------------------------------------------------------------------------------------
