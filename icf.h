@@ -2879,6 +2879,15 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
     int32_t r;
     if (n < 0 || ld < n || ldx < n || count < 0 || (n && count && (!factor || !x)))
         return ICF_RESULT_BAD_ARGUMENT;
+    if (n == 6) { /* a body by itself: one block, where vectors have nothing to do */
+        const icf_real nothing[6] = {0, 0, 0, 0, 0, 0};
+        for (r = 0; r < count; r++, x += ldx) {
+            icf_real y[6];
+            icfi_block6_forward(factor, ld, x, y);
+            icfi_block6_backward(factor, ld, nothing, x);
+        }
+        return ICF_RESULT_OK;
+    }
     for (r = 0; n && r < count; r++) {
         icf_real* w = x + (ptrdiff_t)r * ldx;
         ICFI_WIDEST(icfi_forward, (n, n, factor, ld, w));
@@ -5299,15 +5308,26 @@ static int icfi_contact_is_finite(const icf_contact* c)
 static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
 {
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
-    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
+    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER, framed;
+    icf_real least;
     *reason = "not from icf_default_contact";
     if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
     *reason = "a number that is not finite";
     if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
+    framed = icfi_contact_frame(c, axes);
+    /* nothing wrong with one of the first law, and it needs no looking for what */
+    least = icfi_min(icfi_min(c->stiffness, c->dissipation), icfi_min(c->relaxation, c->adhesion));
+    least = icfi_min(least, icfi_min(c->friction, c->softness));
+    least = icfi_min(least, icfi_min(c->torsion, c->rolling));
+    least = icfi_min(least, c->effective_mass_inverse);
+    if (framed && least >= 0 && icfi_min(c->slip_tolerance, c->spin_tolerance) > 0 &&
+        law == ICF_LAW_HUNT_CROSSLEY && c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
+        return ICF_RESULT_OK;
+    }
     if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
     if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
-    if (!icfi_contact_frame(c, axes)) *reason = "normal or tangent: not of length 1, or parallel";
+    if (!framed) *reason = "normal or tangent: not of length 1, or parallel";
     if (c->stiffness < 0) *reason = "stiffness";
     if (c->dissipation < 0) *reason = "dissipation";
     if (c->relaxation < 0) *reason = "relaxation";
@@ -6154,22 +6174,29 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
 /* The lever of a block m, rows x n; of sign 0 if it is no block of a free body */
 static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 {
-    icfi_lever none, l;
-    int32_t i, j;
-    ICFI_MEMSET(&none, 0, sizeof none);
-    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return none;
-    l.sign = m[0];
-    l.r = icf_vec3_make(l.sign * m[11], l.sign * m[15], l.sign * m[4]);
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) {
-            icf_real one = i == j ? l.sign : 0;
-            if (m[6 * i + j] != one) return none;
-            if (rows == 6 && (m[6 * (3 + i) + j] != 0 || m[6 * (3 + i) + 3 + j] != one))
-                return none;
-        }
-        if (m[6 * i + 3 + i] != 0) return none;
+    icfi_lever l;
+    icf_real off, one;
+    ICFI_MEMSET(&l, 0, sizeof l);
+    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return l;
+    one = m[0];
+    if (m[7] != one || m[14] != one || m[5] != -m[15] || m[9] != -m[4] || m[16] != -m[11]) return l;
+    /* what has to be 0, added up: a comparison takes longer */
+    off = ICF_FABS(m[1]) + ICF_FABS(m[2]) + ICF_FABS(m[3]);
+    off += ICF_FABS(m[6]) + ICF_FABS(m[8]) + ICF_FABS(m[10]);
+    off += ICF_FABS(m[12]) + ICF_FABS(m[13]) + ICF_FABS(m[17]);
+    if (rows == 6) {
+        if (m[21] != one || m[28] != one || m[35] != one) return l;
+        off +=
+            ICF_FABS(m[18]) + ICF_FABS(m[19]) + ICF_FABS(m[20]) + ICF_FABS(m[22]) + ICF_FABS(m[23]);
+        off +=
+            ICF_FABS(m[24]) + ICF_FABS(m[25]) + ICF_FABS(m[26]) + ICF_FABS(m[27]) + ICF_FABS(m[29]);
+        off +=
+            ICF_FABS(m[30]) + ICF_FABS(m[31]) + ICF_FABS(m[32]) + ICF_FABS(m[33]) + ICF_FABS(m[34]);
     }
-    return m[5] == -m[15] && m[9] == -m[4] && m[16] == -m[11] ? l : none;
+    if (off != 0) return l;
+    l.sign = one;
+    l.r = icf_vec3_make(one * m[11], one * m[15], one * m[4]);
+    return l;
 }
 
 /* u += K v */
@@ -6239,19 +6266,31 @@ static void icfi_add_lever(const icfi_lever* l, icf_real sign, const icf_real t[
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
 
-static icf_result icfi_check_block(int32_t n, const icf_real* a)
+/* Whether a body's block is positive on its diagonal, and symmetric to the bit, as nearly all are */
+static int icfi_is_body_block(const icf_real* a)
 {
+    return a[0] > 0 && a[7] > 0 && a[14] > 0 && a[21] > 0 && a[28] > 0 && a[35] > 0 &&
+           a[1] == a[6] && a[2] == a[12] && a[3] == a[18] && a[4] == a[24] && a[5] == a[30] &&
+           a[8] == a[13] && a[9] == a[19] && a[10] == a[25] && a[11] == a[31] && a[15] == a[20] &&
+           a[16] == a[26] && a[17] == a[32] && a[22] == a[27] && a[23] == a[33] && a[29] == a[34];
+}
+
+/* finite: all numbers of all blocks are known to be */
+static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
+{
+    const icf_real *row = a, *column;
     int32_t i, j;
-    if (!icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    if (!finite && !icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    if (n == 6 && icfi_is_body_block(a)) return ICF_RESULT_OK;
     for (i = 0; i < n; i++) {
         if (!(a[i * n + i] > 0)) return ICF_RESULT_NOT_SPD;
     }
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < i; j++) {
-            icf_real x = a[i * n + j], y = a[j * n + i];
+    for (i = 0; i < n; i++, row += n) {
+        for (j = 0, column = a + i; j < i; j++, column += n) {
+            icf_real x = row[j], y = *column;
             /* inertia tensors are turned, and that rounds */
-            if (x != y && ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(a[i * n + i]) *
-                                                ICF_SQRT(a[j * n + j])) {
+            if (x != y &&
+                ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(row[i]) * ICF_SQRT(a[j * n + j])) {
                 return ICF_RESULT_NOT_SYMMETRIC;
             }
         }
@@ -6411,7 +6450,7 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     const icf_problem* p = s->p;
     size_t all = (size_t)s->sizes.unknowns;
     int32_t i;
-    int moves;
+    int moves, masses, bounds;
     icf_result result;
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
@@ -6419,12 +6458,14 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     /* all at once, and one by one only where one of them is not finite */
     moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
             (!p->v_last || icfi_all_finite(all, p->v_last));
+    masses = icfi_all_finite(s->sizes.mass, p->mass);
+    bounds = !p->mass_bound || icfi_all_finite(s->sizes.mass, p->mass_bound);
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
         size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
-        result = icfi_check_block(n, p->mass + at);
+        result = icfi_check_block(n, p->mass + at, masses);
         if (result == ICF_RESULT_OK && p->mass_bound)
-            result = icfi_check_block(n, p->mass_bound + at);
+            result = icfi_check_block(n, p->mass_bound + at, bounds);
         if (result == ICF_RESULT_OK && !moves &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
@@ -6459,7 +6500,15 @@ static void icfi_weigh(icfi_solve* s)
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i], f = s->first[i];
         const icf_real* a = p->mass + s->mass_at[i];
-        for (j = 0; j < n; j++) s->d[f + j] = 1 / ICF_SQRT(a[j * n + j]);
+        icf_real last = 0, d = 0;
+        for (j = 0; j < n; j++) {
+            /* the mass of a body is there three times: one root does */
+            if (a[j * n + j] != last) {
+                last = a[j * n + j];
+                d = 1 / ICF_SQRT(last);
+            }
+            s->d[f + j] = d;
+        }
         icfi_apply(n, n, a, p->v_free + f, s->free_momentum + f, 0);
     }
     for (i = 0; i < p->couplings; i++) {
@@ -6632,14 +6681,13 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
 static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real inverse[9])
 {
     const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
-    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5];
-    int32_t i, j;
-    for (j = 0; j < 3; j++) {
-        for (i = j + 1; i < 6; i++) {
-            if (factor[6 * j + i] != 0) return 0;
-        }
-        if (factor[7 * j] != factor[0]) return 0;
-    }
+    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5], off;
+    /* what has to be 0, added up: a comparison takes longer */
+    off = ICF_FABS(factor[1]) + ICF_FABS(factor[2]) + ICF_FABS(factor[3]) + ICF_FABS(factor[4]);
+    off += ICF_FABS(factor[5]) + ICF_FABS(factor[8]) + ICF_FABS(factor[9]) + ICF_FABS(factor[10]);
+    off +=
+        ICF_FABS(factor[11]) + ICF_FABS(factor[15]) + ICF_FABS(factor[16]) + ICF_FABS(factor[17]);
+    if (off != 0 || factor[7] != factor[0] || factor[14] != factor[0]) return 0;
     *light = factor[0];
     /* L^-1 below its ones */
     l[0] = -a[4] * d0;
@@ -6658,26 +6706,32 @@ static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real in
 static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light,
                                    const icf_real inverse[9], icf_real* w)
 {
-    icf_real q[9];
-    int32_t i, j;
-    for (j = 0; j < 3; j++) { /* columns of X J^-1 */
-        icf_vec3 x = icf_vec3_cross(
-            icf_vec3_make(inverse[3 * j], inverse[3 * j + 1], inverse[3 * j + 2]), r);
-        q[j] = x.x;
-        q[3 + j] = x.y;
-        q[6 + j] = x.z;
+    icf_real q[9], *lower = w + 18;
+    int32_t i;
+    for (i = 0; i < 3; i++) { /* columns of X J^-1 */
+        const icf_real* j = inverse + 3 * i;
+        q[i] = j[1] * r.z - j[2] * r.y;
+        q[3 + i] = j[2] * r.x - j[0] * r.z;
+        q[6 + i] = j[0] * r.y - j[1] * r.x;
     }
-    for (i = 0; i < 3; i++) {
-        icf_vec3 x = icf_vec3_cross(icf_vec3_make(q[3 * i], q[3 * i + 1], q[3 * i + 2]), r);
-        w[i * rows] += x.x;
-        w[i * rows + 1] += x.y;
-        w[i * rows + 2] += x.z;
-        w[i * (rows + 1)] += light;
-        for (j = 0; rows == 6 && j < 3; j++) {
-            w[6 * i + 3 + j] += q[3 * i + j];
-            w[6 * (3 + j) + i] += q[3 * i + j];
-            w[6 * (3 + i) + 3 + j] += inverse[3 * i + j];
-        }
+    for (i = 0; i < 3; i++, w += rows) {
+        const icf_real* x = q + 3 * i;
+        w[0] += x[1] * r.z - x[2] * r.y;
+        w[1] += x[2] * r.x - x[0] * r.z;
+        w[2] += x[0] * r.y - x[1] * r.x;
+        w[i] += light;
+        if (rows < 6) continue;
+        w[3] += x[0];
+        w[4] += x[1];
+        w[5] += x[2];
+    }
+    for (i = 0; rows == 6 && i < 3; i++, lower += 6, inverse += 3) {
+        lower[0] += q[i];
+        lower[1] += q[3 + i];
+        lower[2] += q[6 + i];
+        lower[3] += inverse[0];
+        lower[4] += inverse[1];
+        lower[5] += inverse[2];
     }
 }
 
@@ -6715,12 +6769,10 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
 /* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
 static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
-    icf_real sum = 0;
-    int32_t i, j;
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) sum += w[i * ld + j] * w[i * ld + j];
-    }
-    return ICF_SQRT(sum) / 3;
+    const icf_real *x = w + ld, *y = x + ld;
+    icf_real sum = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+    sum = sum + x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+    return ICF_SQRT(sum + y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) / 3;
 }
 
 /* The same for the velocity of the point p of a link of 6 rows, l + a x p. Along the axes of a contact there
