@@ -10406,6 +10406,24 @@ static size_t icfi_solver_guess(const icfi_header* h)
         } \
     } while (0)
 
+/* Where the front of a block is, the state and what calls between steps ask for; answers where the rest
+   begins. */
+static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
+                                icfi_sim* s)
+{
+    size_t n = (size_t)h->contacts, at = 0;
+    ICFI_TAKE(header, icfi_header, 1);
+    ICFI_TAKE(body, icfi_body, h->bodies);
+    ICFI_TAKE(joint, icfi_joint, h->joints);
+    ICFI_TAKE(constraint, icfi_constraint, h->constraints);
+    ICFI_TAKE(memory, icfi_memory, n);
+
+    ICFI_TAKE(session, icfi_session, 1);
+    ICFI_TAKE(touch, icf_touch, n);
+    ICFI_TAKE(event, icf_event, 2 * n);
+    return at;
+}
+
 /* Where everything is in a block; or, with an arena, how large it must be, arena->peak. A block was measured
    before it was made, so that nothing is checked once more: every call of a world opens it. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
@@ -10413,15 +10431,8 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
-    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4, at = 0;
-    size_t all = icfi_plus(room, 36 * b);
-    ICFI_TAKE(header, icfi_header, 1);
-    ICFI_TAKE(body, icfi_body, b);
-    ICFI_TAKE(joint, icfi_joint, j);
-    ICFI_TAKE(constraint, icfi_constraint, c);
-    ICFI_TAKE(memory, icfi_memory, n);
-
-    ICFI_TAKE(session, icfi_session, 1);
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t all = icfi_plus(room, 36 * b), at = icfi_front_layout(h, memory, arena, s);
     ICFI_TAKE(tree, icfi_world_tree, b);
     ICFI_TAKE(place, icfi_world_place, b);
     ICFI_TAKE(place_of, int32_t, b);
@@ -10460,7 +10471,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(row, icf_row, rows);
     ICFI_TAKE(owner, icfi_row_owner, rows);
 
-    ICFI_TAKE(touch, icf_touch, n);
     ICFI_TAKE(touching, icfi_touching, n);
     ICFI_TAKE(result, icf_contact_result, n);
     ICFI_TAKE(row_result, icf_row_result, rows);
@@ -10471,7 +10481,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     s->table_size = size;
     ICFI_TAKE(table, int32_t, size);
     ICFI_TAKE(met, uint8_t, n);
-    ICFI_TAKE(event, icf_event, 2 * n);
     s->workspace_bytes = h->solver ? (size_t)h->solver : icfi_solver_guess(h);
     ICFI_TAKE(workspace, unsigned char, s->workspace_bytes);
     s->blocks = (icf_real*)(void*)s->workspace;
@@ -10505,6 +10514,12 @@ static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
     ICFI_MEMSET(s, 0, sizeof *s);
     s->contact_bytes = sizeof(icf_contact);
     icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
+}
+
+/* Only what icfi_front_layout knows */
+static void icfi_front_open(const icf_world* w, icfi_sim* s)
+{
+    (void)icfi_front_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
 ICF_API size_t icf_world_bytes(const icf_world_def* def)
@@ -11339,8 +11354,12 @@ static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
 {
     icf_world_def def = icf_default_world_def();
     icfi_sim s;
-    icfi_sim_open(w, &s);
-    if (icfi_largest_tree(&s) <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
+    icfi_front_open(w, &s);
+    if (!s.session->sorted) {
+        icfi_sim_open(w, &s);
+        icfi_sorted(&s);
+    }
+    if (s.session->largest <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
     if (!w->owner || s.session->largest > 46000) {
         return icfi_world_full(w, "tree", s.session->largest);
     }
@@ -12304,13 +12323,12 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
     return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
 }
 
-/* The clique of a tree: made when the first link reads it, which also numbers them. */
+/* Makes the clique of a tree, when the first link reads it, which also numbers them. */
 static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_problem* p = &s->problem;
     int32_t n = tree->dofs, at = s->velocities, i;
     size_t mass_at = s->mass_used;
-    if (tree->clique >= 0) return;
     tree->clique = p->cliques;
     s->size[p->cliques++] = n;
     if (tree->single) {
@@ -12339,27 +12357,33 @@ static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
     return link;
 }
 
-/* The block of the last link for a tree, rows x dofs, zero if it is new. NULL where there is no room
-   left; block_used goes on, so that the end of it says what would have been enough. */
+/* A new block of the last link for a tree, rows x dofs. NULL where there is no room left; block_used goes
+   on, so that the end of it says what would have been enough. */
+static icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
+{
+    int32_t link = s->problem.links - 1;
+    size_t at = s->block_used;
+    if (tree->clique < 0) icfi_touch_tree(s, tree);
+    s->block_clique[s->link_start[link + 1]++] = tree->clique;
+    s->block_used = at + (size_t)s->link_rows[link] * (size_t)tree->dofs;
+    return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
+}
+
+/* The block of the last link for a tree, zero if it is new */
 static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
 {
-    icf_problem* p = &s->problem;
-    int32_t link = p->links - 1, rows = s->link_rows[link], k;
-    size_t at = s->block_used, count;
-    icfi_touch_tree(s, tree);
+    int32_t link = s->problem.links - 1, rows = s->link_rows[link], k;
+    size_t at = s->block_used;
+    icf_real* block;
     for (k = s->link_start[link + 1] - 1; k >= s->link_start[link]; k--) {
         at -= (size_t)rows * (size_t)s->size[s->block_clique[k]];
         if (s->block_clique[k] == tree->clique) {
             return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
         }
     }
-    at = s->block_used;
-    count = (size_t)rows * (size_t)tree->dofs;
-    s->block_clique[s->link_start[link + 1]++] = tree->clique;
-    s->block_used += count;
-    if (s->block_used * sizeof(icf_real) > s->workspace_bytes) return NULL;
-    ICFI_MEMSET(s->blocks + at, 0, count * sizeof(icf_real));
-    return s->blocks + at;
+    block = icfi_new_block(s, tree);
+    if (block) ICFI_MEMSET(block, 0, (size_t)rows * (size_t)tree->dofs * sizeof(icf_real));
+    return block;
 }
 
 /* Adds to column i of a block of n columns what a motion of the body does at p: the velocity there and the
@@ -12384,24 +12408,27 @@ static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[5 * n + i] += sign * a.z;
 }
 
-/* The same for all six columns of a free body, `sign` times [1, -[r]x; 0, 1], r from its centre to the
-   point */
-static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
+/* All of the new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point. No
+   zero of it has a sign. */
+static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
 {
+    int32_t i;
     r = icfi_scaled(sign, r);
-    block[0] += sign;
-    block[4] += r.z;
-    block[5] -= r.y;
-    block[7] += sign;
-    block[9] -= r.z;
-    block[11] += r.x;
-    block[14] += sign;
-    block[15] += r.y;
-    block[16] -= r.x;
+    block[0] = block[7] = block[14] = sign;
+    block[1] = block[2] = block[3] = 0;
+    block[4] = 0 + r.z;
+    block[5] = 0 - r.y;
+    block[6] = block[8] = 0;
+    block[9] = 0 - r.z;
+    block[10] = 0;
+    block[11] = 0 + r.x;
+    block[12] = block[13] = 0;
+    block[15] = 0 + r.y;
+    block[16] = 0 - r.x;
+    block[17] = 0;
     if (rows < 6) return;
-    block[21] += sign;
-    block[28] += sign;
-    block[35] += sign;
+    for (i = 18; i < 36; i++) block[i] = 0;
+    block[21] = block[28] = block[35] = sign;
 }
 
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
@@ -12409,26 +12436,29 @@ static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, 
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
                           const icfi_spatial* direction)
 {
-    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k;
-    icfi_world_tree* tree = icfi_tree_of(s, body);
-    int32_t carrier = tree ? tree->carrier : body;
+    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k, carrier;
+    icfi_world_tree* tree;
     icf_real* block;
     if (body < 0) return;
+    tree = icfi_tree_of(s, body);
+    carrier = tree ? tree->carrier : body;
     if (carrier >= 0) {
         icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
         icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
     }
     if (!tree) return;
+    if (tree->dofs == 6 && tree->single && !direction) {
+        /* its two sides are not one body, so that this is the first */
+        block = icfi_new_block(s, tree);
+        if (block) icfi_write_free_block(block, rows, sign, icfi_difference(p, s->motion[body].x));
+        return;
+    }
     block = icfi_side_block(s, tree);
     if (!block) return;
     n = tree->dofs;
     if (tree->single) {
         icf_vec3 r = icfi_difference(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
-        if (!locks && !direction) {
-            icfi_add_free_columns(block, rows, sign, r);
-            return;
-        }
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
@@ -12939,6 +12969,8 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     const int follow = h->substeps > 1;
     size_t at;
     int32_t i, k;
+    /* no larger than what is in it takes: most worlds have room for more */
+    while (s->table_size / 2 >= 2 * (size_t)h->memories && s->table_size > 4) s->table_size /= 2;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
     for (i = 0; i < h->memories; i++) {
         const icfi_memory* m = s->memory + i;
@@ -14393,11 +14425,11 @@ ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
     icfi_sim s;
     icf_result result;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (s.session->touches >= s.header->contacts) {
         result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
         if (result != ICF_RESULT_OK) return result;
-        icfi_sim_open(world, &s);
+        icfi_front_open(world, &s);
     }
     s.touch[s.session->touches++] = *touch;
     return ICF_RESULT_OK;
@@ -14411,7 +14443,7 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
     if (!icfi_world_is(world) || !place || !room) return ICF_RESULT_BAD_ARGUMENT;
     *place = NULL;
     *room = 0;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (written < 0 || needed < 0 || written > s.header->contacts - s.session->touches) {
         return ICF_RESULT_BAD_ARGUMENT;
     }
@@ -14422,7 +14454,7 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
             return ICF_RESULT_OVERFLOW;
         }
         result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + needed);
-        icfi_sim_open(world, &s);
+        icfi_front_open(world, &s);
         if (result != ICF_RESULT_OK) {
             s.session->touches -= written;
             return result;
@@ -14438,7 +14470,7 @@ ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count)
     icfi_sim s;
     if (count) *count = 0;
     if (!icfi_world_is(world) || !count) return NULL;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     *count = s.session->touches;
     return s.touch;
 }
@@ -14447,7 +14479,7 @@ ICF_API void icf_world_clear_touches(icf_world* world)
 {
     icfi_sim s;
     if (!icfi_world_is(world)) return;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     s.session->touches = 0;
 }
 
@@ -14455,7 +14487,7 @@ ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats)
 {
     icfi_sim s;
     if (!icfi_world_is(world) || !stats) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     *stats = s.session->stats;
     stats->reason = NULL;
     return s.session->solved ? ICF_RESULT_OK : ICF_RESULT_BAD_STATE;
@@ -14465,7 +14497,7 @@ ICF_API int32_t icf_world_touch_count(const icf_world* world)
 {
     icfi_sim s;
     if (!icfi_world_is(world)) return 0;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     return s.session->solved ? s.session->results : 0;
 }
 
@@ -14495,7 +14527,7 @@ ICF_API const icf_event* icf_world_events(const icf_world* world, int32_t* count
     icfi_sim s;
     if (count) *count = 0;
     if (!icfi_world_is(world) || !count) return NULL;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (s.session->solved) *count = s.session->events;
     return s.event;
 }
