@@ -7639,12 +7639,17 @@ static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* islan
 
 /* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
    momentum in which its friction would drown. Or rounding is all there is. */
+/* Whether the error is below the tolerance */
+static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
+{
+    icf_real tolerance = s->options->tolerance;
+    return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
+}
+
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 {
     const icf_options* o = s->options;
-    if (island->error <= o->tolerance && island->gradient <= 10 * o->tolerance * island->impulse) {
-        return ICF_STOP_CONVERGED;
-    }
+    if (icfi_has_converged(s, island)) return ICF_STOP_CONVERGED;
     if (island->at_rounding) return ICF_STOP_FLOOR;
     if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <=
                              o->energy * (icf_real)island->unknowns / (icf_real)s->moving) {
@@ -9217,17 +9222,10 @@ static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, si
     w->kept_sum = icfi_add_up(s->memory + end - bytes, bytes);
 }
 
-/* The matrix of an island in what is left of the workspace: with a factor, or without where that
-   does not fit or is not wanted. */
-static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
+/* An island without its matrix */
+static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* island)
 {
-    const icf_problem* p = s->p;
-    icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
-    icfi_island_at at;
-    size_t edges = 0, e = 0, factor;
-    int32_t k, a, b, *size, *pair;
-    int recalled;
-    icf_result result;
+    int32_t k;
     ICFI_MEMSET(island, 0, sizeof *island);
     island->clique = s->cliques_of + s->clique_start[number];
     island->cliques = s->clique_start[number + 1] - s->clique_start[number];
@@ -9235,8 +9233,22 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     island->links = s->link_start[number + 1] - s->link_start[number];
     island->coupling = s->coupling_list + s->coupling_start[number];
     island->couplings = s->coupling_start[number + 1] - s->coupling_start[number];
-    for (k = 0; k < island->cliques; k++) island->unknowns += p->clique_sizes[island->clique[k]];
-    edges = (size_t)island->couplings;
+    for (k = 0; k < island->cliques; k++) {
+        island->unknowns += s->p->clique_sizes[island->clique[k]];
+    }
+}
+
+/* The matrix of an island in what is left of the workspace: with a factor, or without where that
+   does not fit or is not wanted. */
+static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
+    icfi_island_at at;
+    size_t edges = (size_t)island->couplings, e = 0, factor;
+    int32_t k, a, b, *size, *pair;
+    int recalled;
+    icf_result result;
     for (k = 0; k < island->links; k++) {
         size_t m = (size_t)(p->link_start[island->link[k] + 1] - p->link_start[island->link[k]]);
         edges += m * (m - 1) / 2;
@@ -9297,6 +9309,12 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     island->iterative = 1;
     return icf_sparse_bind(&island->sparse, ICF_SPARSE_ITERATIVE, s->memory + at.factor,
                            s->bytes - at.factor);
+}
+
+static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
+{
+    icfi_begin_island(s, number, island);
+    return icfi_open_matrix(s, number, island);
 }
 
 /* A lower bound of A by its diagonal blocks B, where blocks off the diagonal have none given: A >= t B
@@ -9394,8 +9412,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     }
     for (k = 0; k < islands; k++) {
         icfi_island island;
-        result = icfi_open_island(s, k, &island);
-        if (result != ICF_RESULT_OK) return result;
+        icfi_begin_island(s, k, &island);
         island.before = done;
         island.convex = 1;
         s->guesses = icfi_count_guesses(s, &island);
@@ -9414,6 +9431,11 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
                                                                          : ICF_RESULT_INFEASIBLE;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
+        }
+        /* what starts at its minimum, as much does at rest, takes no matrix */
+        if ((!settled && s->guesses) || !icfi_has_converged(s, &island)) {
+            result = icfi_open_matrix(s, k, &island);
+            if (result != ICF_RESULT_OK) return result;
         }
         ICFI_PROFILE('I')
         result = icfi_minimise(s, &island, own, settled);
