@@ -5365,7 +5365,7 @@ static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
 static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w,
                                     const icf_real v0[3], icf_contact_term* t)
 {
-    icf_real beta, most, mu;
+    icf_real beta, most, mu, off;
     t->model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
     most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
@@ -5386,12 +5386,11 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
         t->rt = 1; /* nothing can move: no contact */
         t->normal.scale = 0;
     }
-    if (!icfi_finite(t->normal.scale) || !icfi_finite(t->normal.vhat) ||
-        !icfi_finite(t->normal.ahat) || !icfi_finite(t->normal.push) || !icfi_finite(t->impulse0) ||
-        !icfi_finite(t->adhesion) || !icfi_finite(t->eps) || !(t->eps * t->eps >= ICFI_REAL_MIN)) {
-        return ICF_RESULT_NOT_FINITE;
-    }
-    return ICF_RESULT_OK;
+    /* one comparison for all: what is not finite is no number when taken from itself */
+    off = (t->normal.scale - t->normal.scale) + (t->normal.vhat - t->normal.vhat);
+    off += (t->normal.ahat - t->normal.ahat) + (t->normal.push - t->normal.push);
+    off += (t->impulse0 - t->impulse0) + (t->adhesion - t->adhesion) + (t->eps - t->eps);
+    return off == 0 && t->eps * t->eps >= ICFI_REAL_MIN ? ICF_RESULT_OK : ICF_RESULT_NOT_FINITE;
 }
 
 ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
@@ -6343,30 +6342,46 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
 static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
                              icf_real* s, icf_real* bias)
 {
+    icf_vec3 p = c->point, v = c->surface_velocity;
     int32_t i;
-    for (i = 0; i < 3; i++, s += rows) {
-        s[0] = axes[i].x;
-        s[1] = axes[i].y;
-        s[2] = axes[i].z;
-        if (rows == 6) {
-            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
-            s[3] = lever.x;
-            s[4] = lever.y;
-            s[5] = lever.z;
-        }
-        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
+    for (i = 0; i < 3; i++, s += rows, axes++) {
+        icf_real x = axes->x, y = axes->y, z = axes->z;
+        s[0] = x;
+        s[1] = y;
+        s[2] = z;
+        bias[i] = x * v.x + y * v.y + z * v.z;
+        if (rows < 6) continue;
+        s[3] = p.y * z - p.z * y;
+        s[4] = p.z * x - p.x * z;
+        s[5] = p.x * y - p.y * x;
     }
 }
 
-/* The numbers of links: all at once, and one by one only where one of them is not finite */
+/* The levers of links, of which nothing but r can be other than finite; and whether all numbers are */
+static int icfi_find_levers(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i, k;
+    int finite = !p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias);
+    for (i = 0; i < p->links; i++) {
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            int32_t rows = p->link_rows[i], n = p->clique_sizes[p->block_clique[k]];
+            const icf_real* block = p->blocks + s->block_at[k];
+            icfi_lever l = icfi_find_lever(rows, n, block);
+            s->lever[k] = l;
+            finite &= l.sign != 0 ? icfi_finite3(l.r.x, l.r.y, l.r.z)
+                                  : icfi_all_finite((size_t)rows * (size_t)n, block);
+        }
+    }
+    return finite;
+}
+
+/* The numbers of links: one by one only where one of them is not finite */
 static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k;
-    if (icfi_all_finite(s->block_at[s->sizes.blocks], p->blocks) &&
-        (!p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias))) {
-        return ICF_RESULT_OK;
-    }
+    if (icfi_find_levers(s)) return ICF_RESULT_OK;
     for (i = 0; i < p->links; i++) {
         size_t rows = (size_t)p->link_rows[i];
         if (p->link_bias && !icfi_all_finite(rows, p->link_bias + s->bias_at[i])) {
@@ -6380,18 +6395,6 @@ static icf_result icfi_check_links(icfi_solve* s)
         }
     }
     return ICF_RESULT_OK;
-}
-
-static void icfi_find_levers(icfi_solve* s)
-{
-    const icf_problem* p = s->p;
-    int32_t i, k;
-    for (i = 0; i < p->links; i++) {
-        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            s->lever[k] = icfi_find_lever(p->link_rows[i], p->clique_sizes[p->block_clique[k]],
-                                          p->blocks + s->block_at[k]);
-        }
-    }
 }
 
 /* The numbers of links and couplings, of contacts and of rows. Levers and axes are found on the way. */
@@ -6409,7 +6412,6 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
     }
     result = icfi_check_links(s);
     if (result != ICF_RESULT_OK) return result;
-    icfi_find_levers(s);
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
         icf_vec3 axes[3];
@@ -6476,6 +6478,20 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     return ICF_RESULT_OK;
 }
 
+/* The factor of a block [m I, 0; 0, J], in place, as icf_dense_factor makes it, whose divisions wait for one
+   another: six, and here three. 0 if it is another block, or no good one */
+static int icfi_factor_body(icf_real* a)
+{
+    icf_real l[3], inverse[3], off;
+    off = ICF_FABS(a[1]) + ICF_FABS(a[2]) + ICF_FABS(a[3]) + ICF_FABS(a[4]);
+    off += ICF_FABS(a[5]) + ICF_FABS(a[8]) + ICF_FABS(a[9]) + ICF_FABS(a[10]);
+    off += ICF_FABS(a[11]) + ICF_FABS(a[15]) + ICF_FABS(a[16]) + ICF_FABS(a[17]);
+    if (off != 0 || a[7] != a[0] || a[14] != a[0] || !icfi_good_pivot(a[0])) return 0;
+    if (icfi_block3(a + 21, 6, l, inverse, 1) >= 0) return 0;
+    a[0] = a[7] = a[14] = 1 / a[0];
+    return 1;
+}
+
 /* Factors the cliques' own blocks of A, or of the bound given for it. */
 static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
 {
@@ -6485,6 +6501,7 @@ static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
         icf_real* factor = s->factor + s->mass_at[i];
         if (n)
             ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
+        if (n == 6 && icfi_factor_body(factor)) continue;
         if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) {
             return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
         }
@@ -6797,6 +6814,22 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
+/* S u + bias of a contact at the start of the step */
+static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
+                                icf_real v[3])
+{
+    const icf_real* a = c->s;
+    int32_t i;
+    if (rows == 3) {
+        for (i = 0; i < 3; i++, a += 3) v[i] = c->bias[i] + a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+        return;
+    }
+    for (i = 0; i < 3; i++, a += 6) {
+        v[i] = c->bias[i] + ((a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
+                             (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]));
+    }
+}
+
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
                                     const icf_real* w)
 {
@@ -6818,8 +6851,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
     state->relaxation = c->relaxation;
-    ICFI_MEMCPY(v0, state->bias, sizeof v0);
-    icfi_apply(3, rows, state->s, u0, v0, 1);
+    icfi_start_velocity(state, rows, u0, v0);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
@@ -9616,31 +9648,32 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
                                    icf_contact_result* result)
 {
     const icfi_contact_state* c;
-    icf_real elastic;
-    const icf_real *g, *a;
-    int32_t i, rows;
+    icf_real elastic, dissipated, dt;
+    const icf_real *g, *a, *b;
+    icf_vec3 force = icf_vec3_make(0, 0, 0);
     if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
     if (workspace->state != ICFI_SOLVED) return ICF_RESULT_BAD_STATE;
     if (contact < 0 || contact >= workspace->contacts) return ICF_RESULT_BAD_ARGUMENT;
     c = ICFI_AT(const icfi_contact_state, workspace->memory, workspace->contact_at) + contact;
     g = c->price.impulse;
     a = c->s;
-    rows = c->rows;
-    result->force = result->spin_impulse = icf_vec3_make(0, 0, 0);
+    b = a + c->rows;
+    dt = c->term.normal.dt;
+    force = icf_vec3_add_scaled(force, g[0] / dt, icf_vec3_make(a[0], a[1], a[2]));
+    force = icf_vec3_add_scaled(force, g[1] / dt, icf_vec3_make(b[0], b[1], b[2]));
+    b += c->rows;
+    result->force = icf_vec3_add_scaled(force, g[2] / dt, icf_vec3_make(b[0], b[1], b[2]));
+    result->spin_impulse = icf_vec3_make(0, 0, 0);
     result->impulse = icf_vec3_make(g[0], g[1], g[2]);
     result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
-    for (i = 0; i < 3; i++, a += rows) {
-        result->force = icf_vec3_add_scaled(result->force, g[i] / c->term.normal.dt,
-                                            icf_vec3_make(a[0], a[1], a[2]));
-    }
     elastic = icfi_elastic_impulse(&c->term, c->relaxation, c->v[2]) - c->term.adhesion;
-    result->dissipated = elastic * c->v[2];
-    for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->v[i];
+    dissipated = elastic * c->v[2] - g[0] * c->v[0] - g[1] * c->v[1] - g[2] * c->v[2];
     if (c->spins) {
         g = c->spin_impulse;
         result->spin_impulse = icf_vec3_make(g[0], g[1], g[2]);
-        for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->spin[i];
+        dissipated = dissipated - g[0] * c->spin[0] - g[1] * c->spin[1] - g[2] * c->spin[2];
     }
+    result->dissipated = dissipated;
     result->w = c->w;
     result->share = icfi_friction_share(&c->term, c->v, c->price.impulse);
     result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
@@ -12367,14 +12400,16 @@ static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
     s->mass_used = mass_at + (size_t)n * (size_t)n;
 }
 
-/* A new link, without blocks; its bias is 0. */
+/* A new link, without blocks; its bias is 0, of six rows in any case: there is room, and so their number is
+   known. */
 static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
     int32_t link = p->links++, i;
+    icf_real* bias = s->bias + *bias_at;
     s->link_rows[link] = rows;
     s->link_start[link + 1] = s->link_start[link];
-    for (i = 0; i < rows; i++) s->bias[*bias_at + i] = 0;
+    for (i = 0; i < 6; i++) bias[i] = 0;
     *bias_at += rows;
     return link;
 }
@@ -12982,6 +13017,12 @@ static size_t icfi_touch_key(uint64_t id, int32_t a, int32_t b, size_t size)
     return (size_t)(x & (uint64_t)(size - 1));
 }
 
+static inline int icfi_names_body(const icfi_sim* s, icf_body b)
+{
+    return b.generation && b.index < (uint32_t)s->header->body_end &&
+           s->body[b.index].generation == b.generation && (s->body[b.index].flags & ICFI_ALIVE);
+}
+
 /* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
    refused. */
 static icf_result icfi_meet_touches(icfi_sim* s)
@@ -13004,7 +13045,6 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     for (i = 0; i < s->session->touches; i++) {
         const icf_touch* touch = s->touch + i;
         icfi_touching* t = s->touching + i;
-        const icf_body names[2] = {touch->a, touch->b};
         if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
         if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
@@ -13015,12 +13055,12 @@ static icf_result icfi_meet_touches(icfi_sim* s)
         t->normal = touch->contact.normal;
         t->id = touch->id;
         for (k = 0; k < 2; k++) {
-            icf_body b = names[k];
+            icf_body b = k ? touch->b : touch->a;
             t->name[k] = b;
             t->body[k] = -1;
             if (follow) t->at[k] = touch->point;
             if (!b.generation && !b.index) continue;
-            if (!icf_body_is_valid(w, b))
+            if (!icfi_names_body(s, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
             if (follow) {
