@@ -5257,7 +5257,7 @@ static icf_vec3 icfi_any_tangent(icf_vec3 n)
 }
 
 /* Makes a vector that should be of length 1 so; 0 if it is not nearly. */
-static int icfi_make_unit(icf_vec3* a)
+static inline int icfi_make_unit(icf_vec3* a)
 {
     icf_real square = icf_vec3_dot(*a, *a);
     if (square != 1) *a = icf_vec3_normalize(*a);
@@ -6693,9 +6693,9 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
     }
 }
 
-/* A^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: 1 / m, and J^-1. 0 if it is
-   another */
-static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real inverse[9])
+/* J^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: xx, xy, xz, yy, yz, zz. 0 if it
+   is another */
+static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
 {
     const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
     icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5], off;
@@ -6705,32 +6705,46 @@ static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real in
     off +=
         ICF_FABS(factor[11]) + ICF_FABS(factor[15]) + ICF_FABS(factor[16]) + ICF_FABS(factor[17]);
     if (off != 0 || factor[7] != factor[0] || factor[14] != factor[0]) return 0;
-    *light = factor[0];
     /* L^-1 below its ones */
     l[0] = -a[4] * d0;
     l[2] = -b[5] * d1;
     l[1] = -a[5] * d0 + l[2] * l[0];
     inverse[0] = d0 + l[0] * l[0] * d1 + l[1] * l[1] * d2;
-    inverse[1] = inverse[3] = l[0] * d1 + l[1] * l[2] * d2;
-    inverse[2] = inverse[6] = l[1] * d2;
-    inverse[4] = d1 + l[2] * l[2] * d2;
-    inverse[5] = inverse[7] = l[2] * d2;
-    inverse[8] = d2;
+    inverse[1] = l[0] * d1 + l[1] * l[2] * d2;
+    inverse[2] = l[1] * d2;
+    inverse[3] = d1 + l[2] * l[2] * d2;
+    inverse[4] = l[2] * d2;
+    inverse[5] = d2;
     return 1;
 }
 
-/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x */
-static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light,
-                                   const icf_real inverse[9], icf_real* w)
+/* J^-1 of all bodies into s->start, which no island has begun to use; 0 first for what is none */
+static void icfi_invert_bodies(icfi_solve* s)
+{
+    int32_t c;
+    for (c = 0; c < s->p->cliques; c++) {
+        icf_real* inverse = s->start + s->first[c];
+        if (s->p->clique_sizes[c] == 6 && !icfi_invert_body(s->factor + s->mass_at[c], inverse))
+            inverse[0] = 0;
+    }
+}
+
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x. light: 1 / m */
+static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, const icf_real j[6],
+                                   icf_real* w)
 {
     icf_real q[9], *lower = w + 18;
     int32_t i;
-    for (i = 0; i < 3; i++) { /* columns of X J^-1 */
-        const icf_real* j = inverse + 3 * i;
-        q[i] = j[1] * r.z - j[2] * r.y;
-        q[3 + i] = j[2] * r.x - j[0] * r.z;
-        q[6 + i] = j[0] * r.y - j[1] * r.x;
-    }
+    /* columns of X J^-1 */
+    q[0] = j[1] * r.z - j[2] * r.y;
+    q[3] = j[2] * r.x - j[0] * r.z;
+    q[6] = j[0] * r.y - j[1] * r.x;
+    q[1] = j[3] * r.z - j[4] * r.y;
+    q[4] = j[4] * r.x - j[1] * r.z;
+    q[7] = j[1] * r.y - j[3] * r.x;
+    q[2] = j[4] * r.z - j[5] * r.y;
+    q[5] = j[5] * r.x - j[2] * r.z;
+    q[8] = j[2] * r.y - j[4] * r.x;
     for (i = 0; i < 3; i++, w += rows) {
         const icf_real* x = q + 3 * i;
         w[0] += x[1] * r.z - x[2] * r.y;
@@ -6741,15 +6755,20 @@ static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light,
         w[3] += x[0];
         w[4] += x[1];
         w[5] += x[2];
+        lower[6 * i] += q[i];
+        lower[6 * i + 1] += q[3 + i];
+        lower[6 * i + 2] += q[6 + i];
     }
-    for (i = 0; rows == 6 && i < 3; i++, lower += 6, inverse += 3) {
-        lower[0] += q[i];
-        lower[1] += q[3 + i];
-        lower[2] += q[6 + i];
-        lower[3] += inverse[0];
-        lower[4] += inverse[1];
-        lower[5] += inverse[2];
-    }
+    if (rows < 6) return;
+    lower[3] += j[0];
+    lower[4] += j[1];
+    lower[5] += j[2];
+    lower[9] += j[1];
+    lower[10] += j[3];
+    lower[11] += j[4];
+    lower[15] += j[2];
+    lower[16] += j[4];
+    lower[17] += j[5];
 }
 
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
@@ -6760,11 +6779,10 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     for (i = 0; i < rows * rows; i++) w[i] = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k], n = p->clique_sizes[c];
-        const icf_real* block = p->blocks + s->block_at[k];
-        icf_real light, inverse[9];
+        const icf_real *block = p->blocks + s->block_at[k], *inverse = s->start + s->first[c];
         if (!n) continue;
-        if (s->lever[k].sign != 0 && icfi_invert_body(s->factor + s->mass_at[c], &light, inverse)) {
-            icfi_add_body_delassus(rows, s->lever[k].r, light, inverse, w);
+        if (s->lever[k].sign != 0 && inverse[0] != 0) {
+            icfi_add_body_delassus(rows, s->lever[k].r, s->factor[s->mass_at[c]], inverse, w);
             continue;
         }
         ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
@@ -6883,6 +6901,7 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
     const icf_real* last = p->v_last ? p->v_last : s->v;
     int32_t link, k;
     icf_result result;
+    icfi_invert_bodies(s);
     for (link = 0; link < p->links; link++) {
         int32_t first = s->contact_start[link], end = s->contact_start[link + 1];
         int32_t rows = p->link_rows[link], row = s->row_start[link],
@@ -12379,7 +12398,7 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
 }
 
 /* Makes the clique of a tree, when the first link reads it, which also numbers them. */
-static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
+static ICFI_NOINLINE void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_problem* p = &s->problem;
     int32_t n = tree->dofs, at = s->velocities, i;
@@ -12416,7 +12435,7 @@ static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
 
 /* A new block of the last link for a tree, rows x dofs. NULL where there is no room left; block_used goes
    on, so that the end of it says what would have been enough. */
-static icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
+static inline icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t link = s->problem.links - 1;
     size_t at = s->block_used;
