@@ -705,11 +705,17 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
         n++;
     }
 
-    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18 */
-    c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
-    c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
-    s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
-    s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
+    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18; of what
+       hardly turns, in a step at rest, to k = 2, and < 1e-26 */
+    if (x < ICF_R(1e-8)) {
+        c = 1 - x / 2 * (1 - x / 12);
+        s = 1 - x / 6 * (1 - x / 20);
+    } else {
+        c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
+        c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
+        s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
+        s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
+    }
     q = icf_quat_make(s * h.x, s * h.y, s * h.z, c);
 
     /* q^2 / |q|^2: the division keeps rounding from growing in the length */
@@ -9217,17 +9223,19 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 
 static uint32_t icfi_add_up(const unsigned char* memory, size_t bytes)
 {
-    uint32_t h[4] = {1, 2, 3, 4}, x[4];
+    const uint64_t factor = (uint64_t)0x9e3779b97f4a7c15u;
+    uint64_t a = 1, b = 2, c = 3, d = 4, x[4];
     size_t i;
-    int k;
+    /* four sums, so that none waits for its last product */
     for (i = 0; i + sizeof x <= bytes; i += sizeof x) {
         ICFI_MEMCPY(x, memory + i, sizeof x);
-        for (k = 0; k < 4; k++) {
-            h[k] = (h[k] ^ x[k]) * (uint32_t)0x9e3779b1;
-            h[k] ^= h[k] >> 15;
-        }
+        a = (a ^ x[0]) * factor, a ^= a >> 32;
+        b = (b ^ x[1]) * factor, b ^= b >> 32;
+        c = (c ^ x[2]) * factor, c ^= c >> 32;
+        d = (d ^ x[3]) * factor, d ^= d >> 32;
     }
-    return h[0] + 3 * h[1] + 5 * h[2] + 7 * h[3];
+    a += 3 * b + 5 * c + 7 * d;
+    return (uint32_t)(a ^ a >> 32);
 }
 
 #define ICFI_KEPT_STRUCT ((sizeof(icf_sparse) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE)
