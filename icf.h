@@ -9531,8 +9531,18 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     return ICF_RESULT_OK;
 }
 
-/* Adds up the sizes of a problem and points to its pieces in a workspace; stats->bytes is how much would
-   be enough. */
+/* Of a solve that ends with an error: how much would be enough for any links is worth adding up then only */
+static icf_result icfi_end_open(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
+{
+    icfi_arena arena = icfi_arena_measure();
+    size_t least;
+    (void)icfi_arena_take(&arena, at->island, 1);
+    least = icfi_least_bytes(s->p, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+    if (s->stats->bytes < least) s->stats->bytes = least;
+    return result;
+}
+
+/* Adds up the sizes of a problem and points to its pieces in a workspace. */
 static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf_options* options,
                             icf_workspace* workspace, icf_stats* stats, icfi_solve_at* at)
 {
@@ -9549,11 +9559,13 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     result = icfi_sum_sizes(problem, &s->sizes, stats);
     if (result != ICF_RESULT_OK) return result;
     icfi_solve_layout(problem, &s->sizes, &arena, at);
-    stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
     there = icfi_arena_over(workspace->memory, workspace->bytes);
     (void)icfi_arena_take(&there, arena.result == ICF_RESULT_OK ? arena.used : (size_t)-1, 1);
-    if (there.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
-    if (there.result != ICF_RESULT_OK) return there.result;
+    if (there.result != ICF_RESULT_OK) {
+        stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+        /* no memory at all is too little */
+        return there.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : there.result;
+    }
     icfi_solve_point(s, *at);
     return ICF_RESULT_OK;
 }
@@ -9566,7 +9578,6 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icfi_solve s;
     icfi_solve_at at;
     icf_result result;
-    size_t least;
     int32_t islands, i;
     if (!stats) stats = &unwanted;
     if (!options) options = &defaults;
@@ -9587,14 +9598,16 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     result = icfi_open(&s, problem, options, workspace, stats, &at);
     if (result != ICF_RESULT_OK) return result;
-    if (s.sizes.unknowns && !v)
-        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    if (s.sizes.unknowns && !v) {
+        result = icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+        return icfi_end_open(&s, &at, result);
+    }
     workspace->state = 0;
     result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
-    if (result != ICF_RESULT_OK) return result;
+    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
     icfi_weigh(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
@@ -9604,7 +9617,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (result == ICF_RESULT_OK && problem->mass_bound) {
         result = icfi_factor_masses(&s, problem->mass_bound);
     }
-    if (result != ICF_RESULT_OK) return result;
+    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
@@ -9613,13 +9626,11 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
     }
-    least = stats->bytes;
     stats->bytes = at.island;
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
-        if (stats->bytes < least) stats->bytes = least;
-        return result;
+        return icfi_end_open(&s, &at, result);
     }
 
     for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
