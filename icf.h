@@ -5357,12 +5357,13 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     return ICF_RESULT_INFEASIBLE;
 }
 
-/* The coefficient of friction at a slip s: the static one up to 5 slip tolerances, the other from
+/* The coefficient of friction at a velocity: the static one up to a slip of 5 slip tolerances, the other from
    15 on, a smooth step between */
-static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
+static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
 {
-    icf_real t = slip / (10 * c->slip_tolerance) - ICF_R(0.5);
+    icf_real t;
     if (c->friction_static < 0) return c->friction;
+    t = ICF_SQRT(v[0] * v[0] + v[1] * v[1]) / (10 * c->slip_tolerance) - ICF_R(0.5);
     t = icfi_min(icfi_max(t, 0), 1);
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
@@ -5380,7 +5381,7 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
     t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
 
-    mu = icfi_friction_at(c, ICF_SQRT(v0[0] * v0[0] + v0[1] * v0[1]));
+    mu = icfi_friction_at(c, v0);
     t->mu1 = t->mu2 = mu;
     if (c->friction2 >= 0)
         t->mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
