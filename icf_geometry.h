@@ -4641,17 +4641,18 @@ typedef struct icfi_scene_session {
 
 /* Where a collider is in this step */
 typedef struct icfi_seen {
+    /* what tests of pairs read first */
     icf_aabb box;      /* where it can be until the end of the step */
-    icfi_gplace place; /* of the shape in the world */
+    icf_real size;     /* half of its least extent; 0 of half-spaces */
     icf_real reach;    /* of a ball around its place that holds it */
+    icf_real speed;    /* no point is faster */
+    icfi_gplace place; /* of the shape in the world */
+    icf_real turn;     /* the speed of its farthest point about the body's centre of mass */
     icf_body_state body;
-    icf_real turn;  /* the speed of its farthest point about the body's centre of mass */
-    icf_real speed; /* with that of the centre: no point is faster */
-    icf_real size;  /* half of its least extent; 0 of half-spaces */
-    int32_t kind;   /* icf_body_kind; -1: no such body */
-    int32_t proxy;  /* the group it has in the broad phase, 0: none */
-    int32_t alike;  /* a collider of the same material, up to this one */
-    int32_t still;  /* static, and all the above is as it was found when it came to be here */
+    int32_t kind;  /* icf_body_kind; -1: no such body */
+    int32_t proxy; /* the group it has in the broad phase, 0: none */
+    int32_t alike; /* a collider of the same material, up to this one */
+    int32_t still; /* static, and all the above is as it was found when it came to be here */
     icf_body parent;
 } icfi_seen;
 
