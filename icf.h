@@ -705,11 +705,17 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
         n++;
     }
 
-    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18 */
-    c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
-    c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
-    s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
-    s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
+    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18; of what
+       hardly turns, in a step at rest, to k = 2, and < 1e-26 */
+    if (x < ICF_R(1e-8)) {
+        c = 1 - x / 2 * (1 - x / 12);
+        s = 1 - x / 6 * (1 - x / 20);
+    } else {
+        c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
+        c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
+        s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
+        s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
+    }
     q = icf_quat_make(s * h.x, s * h.y, s * h.z, c);
 
     /* q^2 / |q|^2: the division keeps rounding from growing in the length */
@@ -2879,6 +2885,15 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
     int32_t r;
     if (n < 0 || ld < n || ldx < n || count < 0 || (n && count && (!factor || !x)))
         return ICF_RESULT_BAD_ARGUMENT;
+    if (n == 6) { /* a body by itself: one block, where vectors have nothing to do */
+        const icf_real nothing[6] = {0, 0, 0, 0, 0, 0};
+        for (r = 0; r < count; r++, x += ldx) {
+            icf_real y[6];
+            icfi_block6_forward(factor, ld, x, y);
+            icfi_block6_backward(factor, ld, nothing, x);
+        }
+        return ICF_RESULT_OK;
+    }
     for (r = 0; n && r < count; r++) {
         icf_real* w = x + (ptrdiff_t)r * ldx;
         ICFI_WIDEST(icfi_forward, (n, n, factor, ld, w));
@@ -5248,7 +5263,7 @@ static icf_vec3 icfi_any_tangent(icf_vec3 n)
 }
 
 /* Makes a vector that should be of length 1 so; 0 if it is not nearly. */
-static int icfi_make_unit(icf_vec3* a)
+static inline int icfi_make_unit(icf_vec3* a)
 {
     icf_real square = icf_vec3_dot(*a, *a);
     if (square != 1) *a = icf_vec3_normalize(*a);
@@ -5299,15 +5314,26 @@ static int icfi_contact_is_finite(const icf_contact* c)
 static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
 {
     int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
-    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
+    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER, framed;
+    icf_real least;
     *reason = "not from icf_default_contact";
     if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
     *reason = "a number that is not finite";
     if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
+    framed = icfi_contact_frame(c, axes);
+    /* nothing wrong with one of the first law, and it needs no looking for what */
+    least = icfi_min(icfi_min(c->stiffness, c->dissipation), icfi_min(c->relaxation, c->adhesion));
+    least = icfi_min(least, icfi_min(c->friction, c->softness));
+    least = icfi_min(least, icfi_min(c->torsion, c->rolling));
+    least = icfi_min(least, c->effective_mass_inverse);
+    if (framed && least >= 0 && icfi_min(c->slip_tolerance, c->spin_tolerance) > 0 &&
+        law == ICF_LAW_HUNT_CROSSLEY && c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
+        return ICF_RESULT_OK;
+    }
     if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
     if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
-    if (!icfi_contact_frame(c, axes)) *reason = "normal or tangent: not of length 1, or parallel";
+    if (!framed) *reason = "normal or tangent: not of length 1, or parallel";
     if (c->stiffness < 0) *reason = "stiffness";
     if (c->dissipation < 0) *reason = "dissipation";
     if (c->relaxation < 0) *reason = "relaxation";
@@ -5331,12 +5357,13 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     return ICF_RESULT_INFEASIBLE;
 }
 
-/* The coefficient of friction at a slip s: the static one up to 5 slip tolerances, the other from
+/* The coefficient of friction at a velocity: the static one up to a slip of 5 slip tolerances, the other from
    15 on, a smooth step between */
-static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
+static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
 {
-    icf_real t = slip / (10 * c->slip_tolerance) - ICF_R(0.5);
+    icf_real t;
     if (c->friction_static < 0) return c->friction;
+    t = ICF_SQRT(v[0] * v[0] + v[1] * v[1]) / (10 * c->slip_tolerance) - ICF_R(0.5);
     t = icfi_min(icfi_max(t, 0), 1);
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
@@ -5345,7 +5372,7 @@ static icf_real icfi_friction_at(const icf_contact* c, icf_real slip)
 static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w,
                                     const icf_real v0[3], icf_contact_term* t)
 {
-    icf_real beta, most, mu;
+    icf_real beta, most, mu, off;
     t->model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
     most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
@@ -5354,7 +5381,7 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
     t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
 
-    mu = icfi_friction_at(c, ICF_SQRT(v0[0] * v0[0] + v0[1] * v0[1]));
+    mu = icfi_friction_at(c, v0);
     t->mu1 = t->mu2 = mu;
     if (c->friction2 >= 0)
         t->mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
@@ -5366,12 +5393,11 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
         t->rt = 1; /* nothing can move: no contact */
         t->normal.scale = 0;
     }
-    if (!icfi_finite(t->normal.scale) || !icfi_finite(t->normal.vhat) ||
-        !icfi_finite(t->normal.ahat) || !icfi_finite(t->normal.push) || !icfi_finite(t->impulse0) ||
-        !icfi_finite(t->adhesion) || !icfi_finite(t->eps) || !(t->eps * t->eps >= ICFI_REAL_MIN)) {
-        return ICF_RESULT_NOT_FINITE;
-    }
-    return ICF_RESULT_OK;
+    /* one comparison for all: what is not finite is no number when taken from itself */
+    off = (t->normal.scale - t->normal.scale) + (t->normal.vhat - t->normal.vhat);
+    off += (t->normal.ahat - t->normal.ahat) + (t->normal.push - t->normal.push);
+    off += (t->impulse0 - t->impulse0) + (t->adhesion - t->adhesion) + (t->eps - t->eps);
+    return off == 0 && t->eps * t->eps >= ICFI_REAL_MIN ? ICF_RESULT_OK : ICF_RESULT_NOT_FINITE;
 }
 
 ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
@@ -6154,22 +6180,29 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
 /* The lever of a block m, rows x n; of sign 0 if it is no block of a free body */
 static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 {
-    icfi_lever none, l;
-    int32_t i, j;
-    ICFI_MEMSET(&none, 0, sizeof none);
-    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return none;
-    l.sign = m[0];
-    l.r = icf_vec3_make(l.sign * m[11], l.sign * m[15], l.sign * m[4]);
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) {
-            icf_real one = i == j ? l.sign : 0;
-            if (m[6 * i + j] != one) return none;
-            if (rows == 6 && (m[6 * (3 + i) + j] != 0 || m[6 * (3 + i) + 3 + j] != one))
-                return none;
-        }
-        if (m[6 * i + 3 + i] != 0) return none;
+    icfi_lever l;
+    icf_real off, one;
+    ICFI_MEMSET(&l, 0, sizeof l);
+    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return l;
+    one = m[0];
+    if (m[7] != one || m[14] != one || m[5] != -m[15] || m[9] != -m[4] || m[16] != -m[11]) return l;
+    /* what has to be 0, added up: a comparison takes longer */
+    off = ICF_FABS(m[1]) + ICF_FABS(m[2]) + ICF_FABS(m[3]);
+    off += ICF_FABS(m[6]) + ICF_FABS(m[8]) + ICF_FABS(m[10]);
+    off += ICF_FABS(m[12]) + ICF_FABS(m[13]) + ICF_FABS(m[17]);
+    if (rows == 6) {
+        if (m[21] != one || m[28] != one || m[35] != one) return l;
+        off +=
+            ICF_FABS(m[18]) + ICF_FABS(m[19]) + ICF_FABS(m[20]) + ICF_FABS(m[22]) + ICF_FABS(m[23]);
+        off +=
+            ICF_FABS(m[24]) + ICF_FABS(m[25]) + ICF_FABS(m[26]) + ICF_FABS(m[27]) + ICF_FABS(m[29]);
+        off +=
+            ICF_FABS(m[30]) + ICF_FABS(m[31]) + ICF_FABS(m[32]) + ICF_FABS(m[33]) + ICF_FABS(m[34]);
     }
-    return m[5] == -m[15] && m[9] == -m[4] && m[16] == -m[11] ? l : none;
+    if (off != 0) return l;
+    l.sign = one;
+    l.r = icf_vec3_make(one * m[11], one * m[15], one * m[4]);
+    return l;
 }
 
 /* u += K v */
@@ -6239,19 +6272,31 @@ static void icfi_add_lever(const icfi_lever* l, icf_real sign, const icf_real t[
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
 
-static icf_result icfi_check_block(int32_t n, const icf_real* a)
+/* Whether a body's block is positive on its diagonal, and symmetric to the bit, as nearly all are */
+static int icfi_is_body_block(const icf_real* a)
 {
+    return a[0] > 0 && a[7] > 0 && a[14] > 0 && a[21] > 0 && a[28] > 0 && a[35] > 0 &&
+           a[1] == a[6] && a[2] == a[12] && a[3] == a[18] && a[4] == a[24] && a[5] == a[30] &&
+           a[8] == a[13] && a[9] == a[19] && a[10] == a[25] && a[11] == a[31] && a[15] == a[20] &&
+           a[16] == a[26] && a[17] == a[32] && a[22] == a[27] && a[23] == a[33] && a[29] == a[34];
+}
+
+/* finite: all numbers of all blocks are known to be */
+static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
+{
+    const icf_real *row = a, *column;
     int32_t i, j;
-    if (!icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    if (!finite && !icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    if (n == 6 && icfi_is_body_block(a)) return ICF_RESULT_OK;
     for (i = 0; i < n; i++) {
         if (!(a[i * n + i] > 0)) return ICF_RESULT_NOT_SPD;
     }
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < i; j++) {
-            icf_real x = a[i * n + j], y = a[j * n + i];
+    for (i = 0; i < n; i++, row += n) {
+        for (j = 0, column = a + i; j < i; j++, column += n) {
+            icf_real x = row[j], y = *column;
             /* inertia tensors are turned, and that rounds */
-            if (x != y && ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(a[i * n + i]) *
-                                                ICF_SQRT(a[j * n + j])) {
+            if (x != y &&
+                ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(row[i]) * ICF_SQRT(a[j * n + j])) {
                 return ICF_RESULT_NOT_SYMMETRIC;
             }
         }
@@ -6304,30 +6349,46 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
 static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
                              icf_real* s, icf_real* bias)
 {
+    icf_vec3 p = c->point, v = c->surface_velocity;
     int32_t i;
-    for (i = 0; i < 3; i++, s += rows) {
-        s[0] = axes[i].x;
-        s[1] = axes[i].y;
-        s[2] = axes[i].z;
-        if (rows == 6) {
-            icf_vec3 lever = icf_vec3_cross(c->point, axes[i]);
-            s[3] = lever.x;
-            s[4] = lever.y;
-            s[5] = lever.z;
-        }
-        bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
+    for (i = 0; i < 3; i++, s += rows, axes++) {
+        icf_real x = axes->x, y = axes->y, z = axes->z;
+        s[0] = x;
+        s[1] = y;
+        s[2] = z;
+        bias[i] = x * v.x + y * v.y + z * v.z;
+        if (rows < 6) continue;
+        s[3] = p.y * z - p.z * y;
+        s[4] = p.z * x - p.x * z;
+        s[5] = p.x * y - p.y * x;
     }
 }
 
-/* The numbers of links: all at once, and one by one only where one of them is not finite */
+/* The levers of links, of which nothing but r can be other than finite; and whether all numbers are */
+static int icfi_find_levers(icfi_solve* s)
+{
+    const icf_problem* p = s->p;
+    int32_t i, k;
+    int finite = !p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias);
+    for (i = 0; i < p->links; i++) {
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            int32_t rows = p->link_rows[i], n = p->clique_sizes[p->block_clique[k]];
+            const icf_real* block = p->blocks + s->block_at[k];
+            icfi_lever l = icfi_find_lever(rows, n, block);
+            s->lever[k] = l;
+            finite &= l.sign != 0 ? icfi_finite3(l.r.x, l.r.y, l.r.z)
+                                  : icfi_all_finite((size_t)rows * (size_t)n, block);
+        }
+    }
+    return finite;
+}
+
+/* The numbers of links: one by one only where one of them is not finite */
 static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k;
-    if (icfi_all_finite(s->block_at[s->sizes.blocks], p->blocks) &&
-        (!p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias))) {
-        return ICF_RESULT_OK;
-    }
+    if (icfi_find_levers(s)) return ICF_RESULT_OK;
     for (i = 0; i < p->links; i++) {
         size_t rows = (size_t)p->link_rows[i];
         if (p->link_bias && !icfi_all_finite(rows, p->link_bias + s->bias_at[i])) {
@@ -6341,18 +6402,6 @@ static icf_result icfi_check_links(icfi_solve* s)
         }
     }
     return ICF_RESULT_OK;
-}
-
-static void icfi_find_levers(icfi_solve* s)
-{
-    const icf_problem* p = s->p;
-    int32_t i, k;
-    for (i = 0; i < p->links; i++) {
-        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            s->lever[k] = icfi_find_lever(p->link_rows[i], p->clique_sizes[p->block_clique[k]],
-                                          p->blocks + s->block_at[k]);
-        }
-    }
 }
 
 /* The numbers of links and couplings, of contacts and of rows. Levers and axes are found on the way. */
@@ -6370,7 +6419,6 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
     }
     result = icfi_check_links(s);
     if (result != ICF_RESULT_OK) return result;
-    icfi_find_levers(s);
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
         icf_vec3 axes[3];
@@ -6411,7 +6459,7 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     const icf_problem* p = s->p;
     size_t all = (size_t)s->sizes.unknowns;
     int32_t i;
-    int moves;
+    int moves, masses, bounds;
     icf_result result;
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
@@ -6419,12 +6467,14 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     /* all at once, and one by one only where one of them is not finite */
     moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
             (!p->v_last || icfi_all_finite(all, p->v_last));
+    masses = icfi_all_finite(s->sizes.mass, p->mass);
+    bounds = !p->mass_bound || icfi_all_finite(s->sizes.mass, p->mass_bound);
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
         size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
-        result = icfi_check_block(n, p->mass + at);
+        result = icfi_check_block(n, p->mass + at, masses);
         if (result == ICF_RESULT_OK && p->mass_bound)
-            result = icfi_check_block(n, p->mass_bound + at);
+            result = icfi_check_block(n, p->mass_bound + at, bounds);
         if (result == ICF_RESULT_OK && !moves &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
@@ -6433,6 +6483,20 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, result);
     }
     return ICF_RESULT_OK;
+}
+
+/* The factor of a block [m I, 0; 0, J], in place, as icf_dense_factor makes it, whose divisions wait for one
+   another: six, and here three. 0 if it is another block, or no good one */
+static int icfi_factor_body(icf_real* a)
+{
+    icf_real l[3], inverse[3], off;
+    off = ICF_FABS(a[1]) + ICF_FABS(a[2]) + ICF_FABS(a[3]) + ICF_FABS(a[4]);
+    off += ICF_FABS(a[5]) + ICF_FABS(a[8]) + ICF_FABS(a[9]) + ICF_FABS(a[10]);
+    off += ICF_FABS(a[11]) + ICF_FABS(a[15]) + ICF_FABS(a[16]) + ICF_FABS(a[17]);
+    if (off != 0 || a[7] != a[0] || a[14] != a[0] || !icfi_good_pivot(a[0])) return 0;
+    if (icfi_block3(a + 21, 6, l, inverse, 1) >= 0) return 0;
+    a[0] = a[7] = a[14] = 1 / a[0];
+    return 1;
 }
 
 /* Factors the cliques' own blocks of A, or of the bound given for it. */
@@ -6444,6 +6508,7 @@ static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
         icf_real* factor = s->factor + s->mass_at[i];
         if (n)
             ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
+        if (n == 6 && icfi_factor_body(factor)) continue;
         if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) {
             return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
         }
@@ -6459,7 +6524,15 @@ static void icfi_weigh(icfi_solve* s)
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i], f = s->first[i];
         const icf_real* a = p->mass + s->mass_at[i];
-        for (j = 0; j < n; j++) s->d[f + j] = 1 / ICF_SQRT(a[j * n + j]);
+        icf_real last = 0, d = 0;
+        for (j = 0; j < n; j++) {
+            /* the mass of a body is there three times: one root does */
+            if (a[j * n + j] != last) {
+                last = a[j * n + j];
+                d = 1 / ICF_SQRT(last);
+            }
+            s->d[f + j] = d;
+        }
         icfi_apply(n, n, a, p->v_free + f, s->free_momentum + f, 0);
     }
     for (i = 0; i < p->couplings; i++) {
@@ -6627,58 +6700,82 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
     }
 }
 
-/* A^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: 1 / m, and J^-1. 0 if it is
-   another */
-static int icfi_invert_body(const icf_real* factor, icf_real* light, icf_real inverse[9])
+/* J^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: xx, xy, xz, yy, yz, zz. 0 if it
+   is another */
+static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
 {
     const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
-    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5];
-    int32_t i, j;
-    for (j = 0; j < 3; j++) {
-        for (i = j + 1; i < 6; i++) {
-            if (factor[6 * j + i] != 0) return 0;
-        }
-        if (factor[7 * j] != factor[0]) return 0;
-    }
-    *light = factor[0];
+    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5], off;
+    /* what has to be 0, added up: a comparison takes longer */
+    off = ICF_FABS(factor[1]) + ICF_FABS(factor[2]) + ICF_FABS(factor[3]) + ICF_FABS(factor[4]);
+    off += ICF_FABS(factor[5]) + ICF_FABS(factor[8]) + ICF_FABS(factor[9]) + ICF_FABS(factor[10]);
+    off +=
+        ICF_FABS(factor[11]) + ICF_FABS(factor[15]) + ICF_FABS(factor[16]) + ICF_FABS(factor[17]);
+    if (off != 0 || factor[7] != factor[0] || factor[14] != factor[0]) return 0;
     /* L^-1 below its ones */
     l[0] = -a[4] * d0;
     l[2] = -b[5] * d1;
     l[1] = -a[5] * d0 + l[2] * l[0];
     inverse[0] = d0 + l[0] * l[0] * d1 + l[1] * l[1] * d2;
-    inverse[1] = inverse[3] = l[0] * d1 + l[1] * l[2] * d2;
-    inverse[2] = inverse[6] = l[1] * d2;
-    inverse[4] = d1 + l[2] * l[2] * d2;
-    inverse[5] = inverse[7] = l[2] * d2;
-    inverse[8] = d2;
+    inverse[1] = l[0] * d1 + l[1] * l[2] * d2;
+    inverse[2] = l[1] * d2;
+    inverse[3] = d1 + l[2] * l[2] * d2;
+    inverse[4] = l[2] * d2;
+    inverse[5] = d2;
     return 1;
 }
 
-/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x */
-static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light,
-                                   const icf_real inverse[9], icf_real* w)
+/* J^-1 of all bodies into s->start, which no island has begun to use; 0 first for what is none */
+static void icfi_invert_bodies(icfi_solve* s)
 {
-    icf_real q[9];
-    int32_t i, j;
-    for (j = 0; j < 3; j++) { /* columns of X J^-1 */
-        icf_vec3 x = icf_vec3_cross(
-            icf_vec3_make(inverse[3 * j], inverse[3 * j + 1], inverse[3 * j + 2]), r);
-        q[j] = x.x;
-        q[3 + j] = x.y;
-        q[6 + j] = x.z;
+    int32_t c;
+    for (c = 0; c < s->p->cliques; c++) {
+        icf_real* inverse = s->start + s->first[c];
+        if (s->p->clique_sizes[c] == 6 && !icfi_invert_body(s->factor + s->mass_at[c], inverse))
+            inverse[0] = 0;
     }
-    for (i = 0; i < 3; i++) {
-        icf_vec3 x = icf_vec3_cross(icf_vec3_make(q[3 * i], q[3 * i + 1], q[3 * i + 2]), r);
-        w[i * rows] += x.x;
-        w[i * rows + 1] += x.y;
-        w[i * rows + 2] += x.z;
-        w[i * (rows + 1)] += light;
-        for (j = 0; rows == 6 && j < 3; j++) {
-            w[6 * i + 3 + j] += q[3 * i + j];
-            w[6 * (3 + j) + i] += q[3 * i + j];
-            w[6 * (3 + i) + 3 + j] += inverse[3 * i + j];
-        }
+}
+
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x. light: 1 / m */
+static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, const icf_real j[6],
+                                   icf_real* w)
+{
+    icf_real q[9], *lower = w + 18;
+    int32_t i;
+    /* columns of X J^-1 */
+    q[0] = j[1] * r.z - j[2] * r.y;
+    q[3] = j[2] * r.x - j[0] * r.z;
+    q[6] = j[0] * r.y - j[1] * r.x;
+    q[1] = j[3] * r.z - j[4] * r.y;
+    q[4] = j[4] * r.x - j[1] * r.z;
+    q[7] = j[1] * r.y - j[3] * r.x;
+    q[2] = j[4] * r.z - j[5] * r.y;
+    q[5] = j[5] * r.x - j[2] * r.z;
+    q[8] = j[2] * r.y - j[4] * r.x;
+    for (i = 0; i < 3; i++, w += rows) {
+        const icf_real* x = q + 3 * i;
+        w[0] += x[1] * r.z - x[2] * r.y;
+        w[1] += x[2] * r.x - x[0] * r.z;
+        w[2] += x[0] * r.y - x[1] * r.x;
+        w[i] += light;
+        if (rows < 6) continue;
+        w[3] += x[0];
+        w[4] += x[1];
+        w[5] += x[2];
+        lower[6 * i] += q[i];
+        lower[6 * i + 1] += q[3 + i];
+        lower[6 * i + 2] += q[6 + i];
     }
+    if (rows < 6) return;
+    lower[3] += j[0];
+    lower[4] += j[1];
+    lower[5] += j[2];
+    lower[9] += j[1];
+    lower[10] += j[3];
+    lower[11] += j[4];
+    lower[15] += j[2];
+    lower[16] += j[4];
+    lower[17] += j[5];
 }
 
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
@@ -6689,11 +6786,10 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     for (i = 0; i < rows * rows; i++) w[i] = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k], n = p->clique_sizes[c];
-        const icf_real* block = p->blocks + s->block_at[k];
-        icf_real light, inverse[9];
+        const icf_real *block = p->blocks + s->block_at[k], *inverse = s->start + s->first[c];
         if (!n) continue;
-        if (s->lever[k].sign != 0 && icfi_invert_body(s->factor + s->mass_at[c], &light, inverse)) {
-            icfi_add_body_delassus(rows, s->lever[k].r, light, inverse, w);
+        if (s->lever[k].sign != 0 && inverse[0] != 0) {
+            icfi_add_body_delassus(rows, s->lever[k].r, s->factor[s->mass_at[c]], inverse, w);
             continue;
         }
         ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
@@ -6715,12 +6811,10 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
 /* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
 static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
-    icf_real sum = 0;
-    int32_t i, j;
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < 3; j++) sum += w[i * ld + j] * w[i * ld + j];
-    }
-    return ICF_SQRT(sum) / 3;
+    const icf_real *x = w + ld, *y = x + ld;
+    icf_real sum = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+    sum = sum + x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+    return ICF_SQRT(sum + y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) / 3;
 }
 
 /* The same for the velocity of the point p of a link of 6 rows, l + a x p. Along the axes of a contact there
@@ -6745,6 +6839,22 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
+/* S u + bias of a contact at the start of the step */
+static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
+                                icf_real v[3])
+{
+    const icf_real* a = c->s;
+    int32_t i;
+    if (rows == 3) {
+        for (i = 0; i < 3; i++, a += 3) v[i] = c->bias[i] + a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+        return;
+    }
+    for (i = 0; i < 3; i++, a += 6) {
+        v[i] = c->bias[i] + ((a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
+                             (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]));
+    }
+}
+
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
                                     const icf_real* w)
 {
@@ -6766,8 +6876,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
     state->relaxation = c->relaxation;
-    ICFI_MEMCPY(v0, state->bias, sizeof v0);
-    icfi_apply(3, rows, state->s, u0, v0, 1);
+    icfi_start_velocity(state, rows, u0, v0);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
@@ -6799,6 +6908,7 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
     const icf_real* last = p->v_last ? p->v_last : s->v;
     int32_t link, k;
     icf_result result;
+    icfi_invert_bodies(s);
     for (link = 0; link < p->links; link++) {
         int32_t first = s->contact_start[link], end = s->contact_start[link + 1];
         int32_t rows = p->link_rows[link], row = s->row_start[link],
@@ -7587,12 +7697,17 @@ static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* islan
 
 /* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
    momentum in which its friction would drown. Or rounding is all there is. */
+/* Whether the error is below the tolerance */
+static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
+{
+    icf_real tolerance = s->options->tolerance;
+    return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
+}
+
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 {
     const icf_options* o = s->options;
-    if (island->error <= o->tolerance && island->gradient <= 10 * o->tolerance * island->impulse) {
-        return ICF_STOP_CONVERGED;
-    }
+    if (icfi_has_converged(s, island)) return ICF_STOP_CONVERGED;
     if (island->at_rounding) return ICF_STOP_FLOOR;
     if (o->energy > 0 && icfi_dual_energy(s, island, s->gradient) * s->bound <=
                              o->energy * (icf_real)island->unknowns / (icf_real)s->moving) {
@@ -9114,17 +9229,19 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 
 static uint32_t icfi_add_up(const unsigned char* memory, size_t bytes)
 {
-    uint32_t h[4] = {1, 2, 3, 4}, x[4];
+    const uint64_t factor = (uint64_t)0x9e3779b97f4a7c15u;
+    uint64_t a = 1, b = 2, c = 3, d = 4, x[4];
     size_t i;
-    int k;
+    /* four sums, so that none waits for its last product */
     for (i = 0; i + sizeof x <= bytes; i += sizeof x) {
         ICFI_MEMCPY(x, memory + i, sizeof x);
-        for (k = 0; k < 4; k++) {
-            h[k] = (h[k] ^ x[k]) * (uint32_t)0x9e3779b1;
-            h[k] ^= h[k] >> 15;
-        }
+        a = (a ^ x[0]) * factor, a ^= a >> 32;
+        b = (b ^ x[1]) * factor, b ^= b >> 32;
+        c = (c ^ x[2]) * factor, c ^= c >> 32;
+        d = (d ^ x[3]) * factor, d ^= d >> 32;
     }
-    return h[0] + 3 * h[1] + 5 * h[2] + 7 * h[3];
+    a += 3 * b + 5 * c + 7 * d;
+    return (uint32_t)(a ^ a >> 32);
 }
 
 #define ICFI_KEPT_STRUCT ((sizeof(icf_sparse) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE)
@@ -9170,17 +9287,10 @@ static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, si
     w->kept_sum = icfi_add_up(s->memory + end - bytes, bytes);
 }
 
-/* The matrix of an island in what is left of the workspace: with a factor, or without where that
-   does not fit or is not wanted. */
-static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
+/* An island without its matrix */
+static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* island)
 {
-    const icf_problem* p = s->p;
-    icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
-    icfi_island_at at;
-    size_t edges = 0, e = 0, factor;
-    int32_t k, a, b, *size, *pair;
-    int recalled;
-    icf_result result;
+    int32_t k;
     ICFI_MEMSET(island, 0, sizeof *island);
     island->clique = s->cliques_of + s->clique_start[number];
     island->cliques = s->clique_start[number + 1] - s->clique_start[number];
@@ -9188,8 +9298,22 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     island->links = s->link_start[number + 1] - s->link_start[number];
     island->coupling = s->coupling_list + s->coupling_start[number];
     island->couplings = s->coupling_start[number + 1] - s->coupling_start[number];
-    for (k = 0; k < island->cliques; k++) island->unknowns += p->clique_sizes[island->clique[k]];
-    edges = (size_t)island->couplings;
+    for (k = 0; k < island->cliques; k++) {
+        island->unknowns += s->p->clique_sizes[island->clique[k]];
+    }
+}
+
+/* The matrix of an island in what is left of the workspace: with a factor, or without where that
+   does not fit or is not wanted. */
+static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* island)
+{
+    const icf_problem* p = s->p;
+    icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
+    icfi_island_at at;
+    size_t edges = (size_t)island->couplings, e = 0, factor;
+    int32_t k, a, b, *size, *pair;
+    int recalled;
+    icf_result result;
     for (k = 0; k < island->links; k++) {
         size_t m = (size_t)(p->link_start[island->link[k] + 1] - p->link_start[island->link[k]]);
         edges += m * (m - 1) / 2;
@@ -9250,6 +9374,12 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     island->iterative = 1;
     return icf_sparse_bind(&island->sparse, ICF_SPARSE_ITERATIVE, s->memory + at.factor,
                            s->bytes - at.factor);
+}
+
+static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* island)
+{
+    icfi_begin_island(s, number, island);
+    return icfi_open_matrix(s, number, island);
 }
 
 /* A lower bound of A by its diagonal blocks B, where blocks off the diagonal have none given: A >= t B
@@ -9347,8 +9477,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     }
     for (k = 0; k < islands; k++) {
         icfi_island island;
-        result = icfi_open_island(s, k, &island);
-        if (result != ICF_RESULT_OK) return result;
+        icfi_begin_island(s, k, &island);
         island.before = done;
         island.convex = 1;
         s->guesses = icfi_count_guesses(s, &island);
@@ -9367,6 +9496,11 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
             result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
                                                                          : ICF_RESULT_INFEASIBLE;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
+        }
+        /* what starts at its minimum, as much does at rest, takes no matrix */
+        if ((!settled && s->guesses) || !icfi_has_converged(s, &island)) {
+            result = icfi_open_matrix(s, k, &island);
+            if (result != ICF_RESULT_OK) return result;
         }
         ICFI_PROFILE('I')
         result = icfi_minimise(s, &island, own, settled);
@@ -9403,8 +9537,18 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     return ICF_RESULT_OK;
 }
 
-/* Adds up the sizes of a problem and points to its pieces in a workspace; stats->bytes is how much would
-   be enough. */
+/* Of a solve that ends with an error: how much would be enough for any links is worth adding up then only */
+static icf_result icfi_end_open(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
+{
+    icfi_arena arena = icfi_arena_measure();
+    size_t least;
+    (void)icfi_arena_take(&arena, at->island, 1);
+    least = icfi_least_bytes(s->p, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+    if (s->stats->bytes < least) s->stats->bytes = least;
+    return result;
+}
+
+/* Adds up the sizes of a problem and points to its pieces in a workspace. */
 static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf_options* options,
                             icf_workspace* workspace, icf_stats* stats, icfi_solve_at* at)
 {
@@ -9421,11 +9565,13 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     result = icfi_sum_sizes(problem, &s->sizes, stats);
     if (result != ICF_RESULT_OK) return result;
     icfi_solve_layout(problem, &s->sizes, &arena, at);
-    stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
     there = icfi_arena_over(workspace->memory, workspace->bytes);
     (void)icfi_arena_take(&there, arena.result == ICF_RESULT_OK ? arena.used : (size_t)-1, 1);
-    if (there.result == ICF_RESULT_BAD_ARGUMENT) return ICF_RESULT_TOO_SMALL; /* no memory at all */
-    if (there.result != ICF_RESULT_OK) return there.result;
+    if (there.result != ICF_RESULT_OK) {
+        stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
+        /* no memory at all is too little */
+        return there.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : there.result;
+    }
     icfi_solve_point(s, *at);
     return ICF_RESULT_OK;
 }
@@ -9438,7 +9584,6 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icfi_solve s;
     icfi_solve_at at;
     icf_result result;
-    size_t least;
     int32_t islands, i;
     if (!stats) stats = &unwanted;
     if (!options) options = &defaults;
@@ -9459,14 +9604,16 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     result = icfi_open(&s, problem, options, workspace, stats, &at);
     if (result != ICF_RESULT_OK) return result;
-    if (s.sizes.unknowns && !v)
-        return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+    if (s.sizes.unknowns && !v) {
+        result = icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
+        return icfi_end_open(&s, &at, result);
+    }
     workspace->state = 0;
     result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
-    if (result != ICF_RESULT_OK) return result;
+    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
     icfi_weigh(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
@@ -9476,7 +9623,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (result == ICF_RESULT_OK && problem->mass_bound) {
         result = icfi_factor_masses(&s, problem->mass_bound);
     }
-    if (result != ICF_RESULT_OK) return result;
+    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
@@ -9485,13 +9632,11 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         if (s.group[i] >= 0) continue;
         for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
     }
-    least = stats->bytes;
     stats->bytes = at.island;
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
-        if (stats->bytes < least) stats->bytes = least;
-        return result;
+        return icfi_end_open(&s, &at, result);
     }
 
     for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
@@ -9547,31 +9692,32 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
                                    icf_contact_result* result)
 {
     const icfi_contact_state* c;
-    icf_real elastic;
-    const icf_real *g, *a;
-    int32_t i, rows;
+    icf_real elastic, dissipated, dt;
+    const icf_real *g, *a, *b;
+    icf_vec3 force = icf_vec3_make(0, 0, 0);
     if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
     if (workspace->state != ICFI_SOLVED) return ICF_RESULT_BAD_STATE;
     if (contact < 0 || contact >= workspace->contacts) return ICF_RESULT_BAD_ARGUMENT;
     c = ICFI_AT(const icfi_contact_state, workspace->memory, workspace->contact_at) + contact;
     g = c->price.impulse;
     a = c->s;
-    rows = c->rows;
-    result->force = result->spin_impulse = icf_vec3_make(0, 0, 0);
+    b = a + c->rows;
+    dt = c->term.normal.dt;
+    force = icf_vec3_add_scaled(force, g[0] / dt, icf_vec3_make(a[0], a[1], a[2]));
+    force = icf_vec3_add_scaled(force, g[1] / dt, icf_vec3_make(b[0], b[1], b[2]));
+    b += c->rows;
+    result->force = icf_vec3_add_scaled(force, g[2] / dt, icf_vec3_make(b[0], b[1], b[2]));
+    result->spin_impulse = icf_vec3_make(0, 0, 0);
     result->impulse = icf_vec3_make(g[0], g[1], g[2]);
     result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
-    for (i = 0; i < 3; i++, a += rows) {
-        result->force = icf_vec3_add_scaled(result->force, g[i] / c->term.normal.dt,
-                                            icf_vec3_make(a[0], a[1], a[2]));
-    }
     elastic = icfi_elastic_impulse(&c->term, c->relaxation, c->v[2]) - c->term.adhesion;
-    result->dissipated = elastic * c->v[2];
-    for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->v[i];
+    dissipated = elastic * c->v[2] - g[0] * c->v[0] - g[1] * c->v[1] - g[2] * c->v[2];
     if (c->spins) {
         g = c->spin_impulse;
         result->spin_impulse = icf_vec3_make(g[0], g[1], g[2]);
-        for (i = 0; i < 3; i++) result->dissipated -= g[i] * c->spin[i];
+        dissipated = dissipated - g[0] * c->spin[0] - g[1] * c->spin[1] - g[2] * c->spin[2];
     }
+    result->dissipated = dissipated;
     result->w = c->w;
     result->share = icfi_friction_share(&c->term, c->v, c->price.impulse);
     result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
@@ -10359,6 +10505,24 @@ static size_t icfi_solver_guess(const icfi_header* h)
         } \
     } while (0)
 
+/* Where the front of a block is, the state and what calls between steps ask for; answers where the rest
+   begins. */
+static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
+                                icfi_sim* s)
+{
+    size_t n = (size_t)h->contacts, at = 0;
+    ICFI_TAKE(header, icfi_header, 1);
+    ICFI_TAKE(body, icfi_body, h->bodies);
+    ICFI_TAKE(joint, icfi_joint, h->joints);
+    ICFI_TAKE(constraint, icfi_constraint, h->constraints);
+    ICFI_TAKE(memory, icfi_memory, n);
+
+    ICFI_TAKE(session, icfi_session, 1);
+    ICFI_TAKE(touch, icf_touch, n);
+    ICFI_TAKE(event, icf_event, 2 * n);
+    return at;
+}
+
 /* Where everything is in a block; or, with an arena, how large it must be, arena->peak. A block was measured
    before it was made, so that nothing is checked once more: every call of a world opens it. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
@@ -10366,15 +10530,8 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
     size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
-    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4, at = 0;
-    size_t all = icfi_plus(room, 36 * b);
-    ICFI_TAKE(header, icfi_header, 1);
-    ICFI_TAKE(body, icfi_body, b);
-    ICFI_TAKE(joint, icfi_joint, j);
-    ICFI_TAKE(constraint, icfi_constraint, c);
-    ICFI_TAKE(memory, icfi_memory, n);
-
-    ICFI_TAKE(session, icfi_session, 1);
+    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t all = icfi_plus(room, 36 * b), at = icfi_front_layout(h, memory, arena, s);
     ICFI_TAKE(tree, icfi_world_tree, b);
     ICFI_TAKE(place, icfi_world_place, b);
     ICFI_TAKE(place_of, int32_t, b);
@@ -10413,7 +10570,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(row, icf_row, rows);
     ICFI_TAKE(owner, icfi_row_owner, rows);
 
-    ICFI_TAKE(touch, icf_touch, n);
     ICFI_TAKE(touching, icfi_touching, n);
     ICFI_TAKE(result, icf_contact_result, n);
     ICFI_TAKE(row_result, icf_row_result, rows);
@@ -10424,7 +10580,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     s->table_size = size;
     ICFI_TAKE(table, int32_t, size);
     ICFI_TAKE(met, uint8_t, n);
-    ICFI_TAKE(event, icf_event, 2 * n);
     s->workspace_bytes = h->solver ? (size_t)h->solver : icfi_solver_guess(h);
     ICFI_TAKE(workspace, unsigned char, s->workspace_bytes);
     s->blocks = (icf_real*)(void*)s->workspace;
@@ -10458,6 +10613,12 @@ static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
     ICFI_MEMSET(s, 0, sizeof *s);
     s->contact_bytes = sizeof(icf_contact);
     icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
+}
+
+/* Only what icfi_front_layout knows */
+static void icfi_front_open(const icf_world* w, icfi_sim* s)
+{
+    (void)icfi_front_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
 ICF_API size_t icf_world_bytes(const icf_world_def* def)
@@ -11292,8 +11453,12 @@ static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
 {
     icf_world_def def = icf_default_world_def();
     icfi_sim s;
-    icfi_sim_open(w, &s);
-    if (icfi_largest_tree(&s) <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
+    icfi_front_open(w, &s);
+    if (!s.session->sorted) {
+        icfi_sim_open(w, &s);
+        icfi_sorted(&s);
+    }
+    if (s.session->largest <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
     if (!w->owner || s.session->largest > 46000) {
         return icfi_world_full(w, "tree", s.session->largest);
     }
@@ -12257,13 +12422,12 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
     return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
 }
 
-/* The clique of a tree: made when the first link reads it, which also numbers them. */
-static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
+/* Makes the clique of a tree, when the first link reads it, which also numbers them. */
+static ICFI_NOINLINE void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_problem* p = &s->problem;
     int32_t n = tree->dofs, at = s->velocities, i;
     size_t mass_at = s->mass_used;
-    if (tree->clique >= 0) return;
     tree->clique = p->cliques;
     s->size[p->cliques++] = n;
     if (tree->single) {
@@ -12280,39 +12444,47 @@ static void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
     s->mass_used = mass_at + (size_t)n * (size_t)n;
 }
 
-/* A new link, without blocks; its bias is 0. */
+/* A new link, without blocks; its bias is 0, of six rows in any case: there is room, and so their number is
+   known. */
 static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
     int32_t link = p->links++, i;
+    icf_real* bias = s->bias + *bias_at;
     s->link_rows[link] = rows;
     s->link_start[link + 1] = s->link_start[link];
-    for (i = 0; i < rows; i++) s->bias[*bias_at + i] = 0;
+    for (i = 0; i < 6; i++) bias[i] = 0;
     *bias_at += rows;
     return link;
 }
 
-/* The block of the last link for a tree, rows x dofs, zero if it is new. NULL where there is no room
-   left; block_used goes on, so that the end of it says what would have been enough. */
+/* A new block of the last link for a tree, rows x dofs. NULL where there is no room left; block_used goes
+   on, so that the end of it says what would have been enough. */
+static inline icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
+{
+    int32_t link = s->problem.links - 1;
+    size_t at = s->block_used;
+    if (tree->clique < 0) icfi_touch_tree(s, tree);
+    s->block_clique[s->link_start[link + 1]++] = tree->clique;
+    s->block_used = at + (size_t)s->link_rows[link] * (size_t)tree->dofs;
+    return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
+}
+
+/* The block of the last link for a tree, zero if it is new */
 static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
 {
-    icf_problem* p = &s->problem;
-    int32_t link = p->links - 1, rows = s->link_rows[link], k;
-    size_t at = s->block_used, count;
-    icfi_touch_tree(s, tree);
+    int32_t link = s->problem.links - 1, rows = s->link_rows[link], k;
+    size_t at = s->block_used;
+    icf_real* block;
     for (k = s->link_start[link + 1] - 1; k >= s->link_start[link]; k--) {
         at -= (size_t)rows * (size_t)s->size[s->block_clique[k]];
         if (s->block_clique[k] == tree->clique) {
             return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
         }
     }
-    at = s->block_used;
-    count = (size_t)rows * (size_t)tree->dofs;
-    s->block_clique[s->link_start[link + 1]++] = tree->clique;
-    s->block_used += count;
-    if (s->block_used * sizeof(icf_real) > s->workspace_bytes) return NULL;
-    ICFI_MEMSET(s->blocks + at, 0, count * sizeof(icf_real));
-    return s->blocks + at;
+    block = icfi_new_block(s, tree);
+    if (block) ICFI_MEMSET(block, 0, (size_t)rows * (size_t)tree->dofs * sizeof(icf_real));
+    return block;
 }
 
 /* Adds to column i of a block of n columns what a motion of the body does at p: the velocity there and the
@@ -12337,24 +12509,27 @@ static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[5 * n + i] += sign * a.z;
 }
 
-/* The same for all six columns of a free body, `sign` times [1, -[r]x; 0, 1], r from its centre to the
-   point */
-static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
+/* All of the new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point. No
+   zero of it has a sign. */
+static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
 {
+    int32_t i;
     r = icfi_scaled(sign, r);
-    block[0] += sign;
-    block[4] += r.z;
-    block[5] -= r.y;
-    block[7] += sign;
-    block[9] -= r.z;
-    block[11] += r.x;
-    block[14] += sign;
-    block[15] += r.y;
-    block[16] -= r.x;
+    block[0] = block[7] = block[14] = sign;
+    block[1] = block[2] = block[3] = 0;
+    block[4] = 0 + r.z;
+    block[5] = 0 - r.y;
+    block[6] = block[8] = 0;
+    block[9] = 0 - r.z;
+    block[10] = 0;
+    block[11] = 0 + r.x;
+    block[12] = block[13] = 0;
+    block[15] = 0 + r.y;
+    block[16] = 0 - r.x;
+    block[17] = 0;
     if (rows < 6) return;
-    block[21] += sign;
-    block[28] += sign;
-    block[35] += sign;
+    for (i = 18; i < 36; i++) block[i] = 0;
+    block[21] = block[28] = block[35] = sign;
 }
 
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
@@ -12362,26 +12537,29 @@ static void icfi_add_free_columns(icf_real* block, int32_t rows, icf_real sign, 
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
                           const icfi_spatial* direction)
 {
-    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k;
-    icfi_world_tree* tree = icfi_tree_of(s, body);
-    int32_t carrier = tree ? tree->carrier : body;
+    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k, carrier;
+    icfi_world_tree* tree;
     icf_real* block;
     if (body < 0) return;
+    tree = icfi_tree_of(s, body);
+    carrier = tree ? tree->carrier : body;
     if (carrier >= 0) {
         icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
         icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
     }
     if (!tree) return;
+    if (tree->dofs == 6 && tree->single && !direction) {
+        /* its two sides are not one body, so that this is the first */
+        block = icfi_new_block(s, tree);
+        if (block) icfi_write_free_block(block, rows, sign, icfi_difference(p, s->motion[body].x));
+        return;
+    }
     block = icfi_side_block(s, tree);
     if (!block) return;
     n = tree->dofs;
     if (tree->single) {
         icf_vec3 r = icfi_difference(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
-        if (!locks && !direction) {
-            icfi_add_free_columns(block, rows, sign, r);
-            return;
-        }
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
@@ -12883,6 +13061,12 @@ static size_t icfi_touch_key(uint64_t id, int32_t a, int32_t b, size_t size)
     return (size_t)(x & (uint64_t)(size - 1));
 }
 
+static inline int icfi_names_body(const icfi_sim* s, icf_body b)
+{
+    return b.generation && b.index < (uint32_t)s->header->body_end &&
+           s->body[b.index].generation == b.generation && (s->body[b.index].flags & ICFI_ALIVE);
+}
+
 /* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
    refused. */
 static icf_result icfi_meet_touches(icfi_sim* s)
@@ -12892,6 +13076,8 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     const int follow = h->substeps > 1;
     size_t at;
     int32_t i, k;
+    /* no larger than what is in it takes: most worlds have room for more */
+    while (s->table_size / 2 >= 2 * (size_t)h->memories && s->table_size > 4) s->table_size /= 2;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
     for (i = 0; i < h->memories; i++) {
         const icfi_memory* m = s->memory + i;
@@ -12903,7 +13089,6 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     for (i = 0; i < s->session->touches; i++) {
         const icf_touch* touch = s->touch + i;
         icfi_touching* t = s->touching + i;
-        const icf_body names[2] = {touch->a, touch->b};
         if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
         if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
@@ -12914,12 +13099,12 @@ static icf_result icfi_meet_touches(icfi_sim* s)
         t->normal = touch->contact.normal;
         t->id = touch->id;
         for (k = 0; k < 2; k++) {
-            icf_body b = names[k];
+            icf_body b = k ? touch->b : touch->a;
             t->name[k] = b;
             t->body[k] = -1;
             if (follow) t->at[k] = touch->point;
             if (!b.generation && !b.index) continue;
-            if (!icf_body_is_valid(w, b))
+            if (!icfi_names_body(s, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
             if (follow) {
@@ -14346,11 +14531,11 @@ ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
     icfi_sim s;
     icf_result result;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (s.session->touches >= s.header->contacts) {
         result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
         if (result != ICF_RESULT_OK) return result;
-        icfi_sim_open(world, &s);
+        icfi_front_open(world, &s);
     }
     s.touch[s.session->touches++] = *touch;
     return ICF_RESULT_OK;
@@ -14364,7 +14549,7 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
     if (!icfi_world_is(world) || !place || !room) return ICF_RESULT_BAD_ARGUMENT;
     *place = NULL;
     *room = 0;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (written < 0 || needed < 0 || written > s.header->contacts - s.session->touches) {
         return ICF_RESULT_BAD_ARGUMENT;
     }
@@ -14375,7 +14560,7 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
             return ICF_RESULT_OVERFLOW;
         }
         result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + needed);
-        icfi_sim_open(world, &s);
+        icfi_front_open(world, &s);
         if (result != ICF_RESULT_OK) {
             s.session->touches -= written;
             return result;
@@ -14391,7 +14576,7 @@ ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count)
     icfi_sim s;
     if (count) *count = 0;
     if (!icfi_world_is(world) || !count) return NULL;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     *count = s.session->touches;
     return s.touch;
 }
@@ -14400,7 +14585,7 @@ ICF_API void icf_world_clear_touches(icf_world* world)
 {
     icfi_sim s;
     if (!icfi_world_is(world)) return;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     s.session->touches = 0;
 }
 
@@ -14408,7 +14593,7 @@ ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats)
 {
     icfi_sim s;
     if (!icfi_world_is(world) || !stats) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     *stats = s.session->stats;
     stats->reason = NULL;
     return s.session->solved ? ICF_RESULT_OK : ICF_RESULT_BAD_STATE;
@@ -14418,7 +14603,7 @@ ICF_API int32_t icf_world_touch_count(const icf_world* world)
 {
     icfi_sim s;
     if (!icfi_world_is(world)) return 0;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     return s.session->solved ? s.session->results : 0;
 }
 
@@ -14448,7 +14633,7 @@ ICF_API const icf_event* icf_world_events(const icf_world* world, int32_t* count
     icfi_sim s;
     if (count) *count = 0;
     if (!icfi_world_is(world) || !count) return NULL;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (s.session->solved) *count = s.session->events;
     return s.event;
 }

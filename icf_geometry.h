@@ -4634,21 +4634,25 @@ typedef struct icfi_scene_session {
     int32_t pairs;    /* of this step */
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
-    int32_t ended; /* events behind those: of colliders that were destroyed since the step */
-    icf_real fall; /* the speed that gravity adds in the step */
+    int32_t ended;  /* events behind those: of colliders that were destroyed since the step */
+    icf_real fall;  /* the speed that gravity adds in the step */
+    icf_real slack; /* how far it takes what is at rest: for which what is static was placed */
 } icfi_scene_session;
 
 /* Where a collider is in this step */
 typedef struct icfi_seen {
+    /* what tests of pairs read first */
     icf_aabb box;      /* where it can be until the end of the step */
-    icfi_gplace place; /* of the shape in the world */
+    icf_real size;     /* half of its least extent; 0 of half-spaces */
     icf_real reach;    /* of a ball around its place that holds it */
+    icf_real speed;    /* no point is faster */
+    icfi_gplace place; /* of the shape in the world */
+    icf_real turn;     /* the speed of its farthest point about the body's centre of mass */
     icf_body_state body;
-    icf_real turn; /* the speed of its farthest point about the body's centre of mass */
-    icf_real size; /* half of its least extent; 0 of half-spaces */
     int32_t kind;  /* icf_body_kind; -1: no such body */
     int32_t proxy; /* the group it has in the broad phase, 0: none */
     int32_t alike; /* a collider of the same material, up to this one */
+    int32_t still; /* static, and all the above is as it was found when it came to be here */
     icf_body parent;
 } icfi_seen;
 
@@ -4720,12 +4724,10 @@ static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
     return d;
 }
 
-/* Where everything is in the scene's own block; answers its size. broad is only set if there is a
-   block. */
+/* Where everything is in the scene's own block; or, without one, answers its size. */
 static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_stage* s)
 {
     size_t c = (size_t)h->colliders, p = (size_t)h->pairs, at = 0, of[8];
-    icf_broad_phase_def broad = icfi_scene_broad(h);
     of[0] = at, at += icfi_scene_up(sizeof(icfi_scene_header));
     of[1] = at, at += icfi_scene_up(c * sizeof(icfi_collider));
     of[2] = at, at += icfi_scene_up(p * sizeof(icfi_pair_state));
@@ -4733,8 +4735,11 @@ static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_s
     of[4] = at, at += icfi_scene_up(c * sizeof(icfi_seen));
     of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
     of[6] = at, at += icfi_scene_up(3 * p * sizeof(icf_scene_event));
-    of[7] = at, at += icfi_scene_up(icf_broad_phase_bytes(&broad));
-    if (!memory) return at;
+    of[7] = at;
+    if (!memory) {
+        icf_broad_phase_def broad = icfi_scene_broad(h);
+        return at + icfi_scene_up(icf_broad_phase_bytes(&broad));
+    }
     s->header = ICFI_PLACE_AT(icfi_scene_header, memory, of[0]);
     s->collider = ICFI_PLACE_AT(icfi_collider, memory, of[1]);
     s->pair = ICFI_PLACE_AT(icfi_pair_state, memory, of[2]);
@@ -5111,6 +5116,7 @@ ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
                                         const icf_collider_def* def)
 {
     icfi_collider* c = icfi_find_collider(scene, collider);
+    icfi_stage s;
     icf_result result;
     if (!c || !def) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_collider_check(scene, def);
@@ -5119,6 +5125,8 @@ ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "body");
     }
     icfi_collider_fill(c, def);
+    icfi_stage_open(scene, &s);
+    s.seen[collider.index].still = 0;
     return ICF_RESULT_OK;
 }
 
@@ -5263,8 +5271,13 @@ static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reac
     }
 }
 
-/* Where the body of a collider is: all that rays ask for */
-static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+static int icfi_same_pose(const icf_transform* a, const icf_transform* b)
+{
+    return a->p.x == b->p.x && a->p.y == b->p.y && a->p.z == b->p.z && a->q.x == b->q.x &&
+           a->q.y == b->q.y && a->q.z == b->q.z && a->q.w == b->q.w;
+}
+
+static void icfi_read_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
 {
     if (icfi_is_ground(c->body)) {
         ICFI_GFILL(&seen->body, 0, sizeof seen->body);
@@ -5278,11 +5291,25 @@ static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_s
     }
 }
 
+/* Where the body of a collider is: all that rays ask for */
+static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+{
+    icf_transform before;
+    if (!seen->still) {
+        icfi_read_body(scene, c, seen);
+        return;
+    }
+    before = seen->body.pose;
+    icfi_read_body(scene, c, seen);
+    seen->still = seen->kind == ICF_BODY_STATIC && icfi_same_pose(&before, &seen->body.pose);
+}
+
 /* Where a collider is, how fast, and what holds its body */
 static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
 {
     icf_vec3 arm;
     icfi_see_body(scene, c, seen);
+    if (seen->still) return;
     seen->parent.index = seen->parent.generation = 0;
     if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(&scene->world, c->body);
     icfi_glocate(&c->shape, &seen->body.pose, &seen->place);
@@ -5293,6 +5320,7 @@ static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* 
         seen->turn =
             (seen->reach + icf_vec3_length(arm)) * icf_vec3_length(seen->body.angular_velocity);
     }
+    seen->speed = icf_vec3_length(seen->body.velocity) + seen->turn;
 }
 
 /* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
@@ -5302,8 +5330,7 @@ static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
     const icfi_collider* c = s->collider + slot;
     icfi_seen* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
-    icf_real margin = s->header->margin * seen->size +
-                      dt * (icf_vec3_length(seen->body.velocity) + seen->turn + s->session->fall);
+    icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
     icf_result result = ICF_RESULT_OK;
     if (seen->kind < 0 || !(c->flags & 1u)) group = 0;
     if (seen->proxy && seen->proxy != group) {
@@ -5332,10 +5359,15 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     icfi_stage s;
     icf_result result;
     icf_world_def def;
+    icf_real slack;
     int32_t i, needed, alike = 0;
+    int same;
     icfi_stage_open(scene, &s);
     (void)icf_world_get_def(&scene->world, &def);
     s.session->fall = dt * icf_vec3_length(def.gravity);
+    slack = dt * s.session->fall;
+    same = s.session->slack == slack;
+    s.session->slack = slack;
     for (i = 0; i < s.header->collider_end; i++) {
         if (s.collider[i].flags & 1u) {
             icfi_see(scene, s.collider + i, s.seen + i);
@@ -5343,10 +5375,12 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
                 alike = i;
             }
             s.seen[i].alike = alike;
+            if (same && s.seen[i].still) continue;
         }
         result = icfi_place_proxy(&s, i, dt);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "bounds of a collider");
+        s.seen[i].still = s.seen[i].kind == ICF_BODY_STATIC;
     }
     result = icf_broad_phase_update(s.broad);
     if (result != ICF_RESULT_TOO_SMALL) return result;
@@ -5376,23 +5410,44 @@ static inline int icfi_is_zero(icf_vec3 v)
     return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
-/* Within which margin a pair has points, and whether it can have any: from balls and half-spaces, that
-   leaves about half */
+/* The margin of a pair without what its motion adds */
+static inline icf_real icfi_still_margin(const icfi_stage* s, const icfi_seen* a,
+                                         const icfi_seen* b)
+{
+    icf_real size = icfi_gleast(a->size, b->size);
+    if (!(size > 0)) size = icfi_gmost(a->size, b->size);
+    return s->header->margin * size;
+}
+
+/* Whether a pair can have points within a margin: from balls and half-spaces */
+static inline int icfi_is_within(const icfi_seen* a, const icfi_seen* b, icf_real margin)
+{
+    icf_vec3 d = icf_vec3_sub(b->place.p, a->place.p);
+    icf_real reach = a->reach + b->reach + margin;
+    reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
+    if (!(a->size > 0)) return b->size > 0 && icfi_gdot(a->place.z, d) <= reach;
+    if (!(b->size > 0)) return -icfi_gdot(b->place.z, d) <= reach;
+    return icfi_gdot(d, d) <= reach * reach;
+}
+
+/* Whether it may, were all speeds towards one another: with no less a margin than icfi_may_reach finds,
+   rounding or not, so that nothing is lost */
+static inline int icfi_may_be_near(const icfi_stage* s, int32_t a, int32_t b, icf_real dt)
+{
+    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    icf_real speed = (1 + 16 * ICFI_GEPS) * (sa->speed + sb->speed + s->session->fall);
+    return icfi_is_within(sa, sb, icfi_still_margin(s, sa, sb) + dt * speed);
+}
+
+/* Within which margin a pair has points, and whether it can have any */
 static inline int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real dt,
                                  icf_real* margin)
 {
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
-    icf_vec3 d = icf_vec3_sub(sb->place.p, sa->place.p);
     icf_vec3 v = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
-    icf_real size = icfi_gleast(sa->size, sb->size), reach;
-    if (!(size > 0)) size = icfi_gmost(sa->size, sb->size);
-    *margin = s->header->margin * size +
+    *margin = icfi_still_margin(s, sa, sb) +
               dt * (icf_vec3_length(v) + sa->turn + sb->turn + s->session->fall);
-    reach = sa->reach + sb->reach + *margin;
-    reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
-    if (!(sa->size > 0)) return sb->size > 0 && icfi_gdot(sa->place.z, d) <= reach;
-    if (!(sb->size > 0)) return -icfi_gdot(sb->place.z, d) <= reach;
-    return icfi_gdot(d, d) <= reach * reach;
+    return icfi_is_within(sa, sb, *margin);
 }
 
 static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
@@ -5402,17 +5457,24 @@ static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
 }
 
 /* The pairs of this step into s->now, and how many: of the pairs of the broad phase a third. Nothing
-   is guessed in the first pass: which pairs are left is as good as random to a processor. */
+   is guessed in the first passes: which pairs are left is as good as random to a processor. */
 static int32_t icfi_scene_pairs(icfi_stage* s, icf_real dt)
 {
     const icf_pair* pair = icf_broad_phase_pairs(s->broad);
-    int32_t i, n = 0, m = 0;
+    int32_t i, n = 0, m = 0, near_ones = 0;
     for (i = 0; i < s->broad->pairs; i++) {
         s->now[n].state.a = pair[i].a;
         s->now[n].state.b = pair[i].b;
         n += icfi_boxes_meet(&s->seen[pair[i].a].box, &s->seen[pair[i].b].box);
     }
+    /* half-spaces have boxes without end */
     for (i = 0; i < n; i++) {
+        int32_t a = s->now[i].state.a, b = s->now[i].state.b;
+        s->now[near_ones].state.a = a;
+        s->now[near_ones].state.b = b;
+        near_ones += icfi_may_be_near(s, a, b, dt);
+    }
+    for (i = 0; i < near_ones; i++) {
         int32_t a = s->now[i].state.a, b = s->now[i].state.b;
         if (!icfi_may_meet(s, a, b)) continue;
         s->now[m].state.a = a;
