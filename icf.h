@@ -4972,7 +4972,7 @@ static icf_real icfi_log_below_one(icf_real t)
 
 /* ---- normal laws: v -> cost, n >= 0, n' <= 0 ---- */
 
-static int icfi_nothing(icf_real out[3])
+ICFI_FORCE_INLINE int icfi_nothing(icf_real out[3])
 {
     out[0] = out[1] = out[2] = 0;
     return 1;
@@ -4980,7 +4980,7 @@ static int icfi_nothing(icf_real out[3])
 
 /* f = k (-phi)+ (1 - d v)+ : n = (push + K x)(bhat + d x), x = vhat - v; push = K ahat, and one of
    push and bhat is 0 */
-static int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
+ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
 {
     icf_real x = n->vhat - v, a, b;
     if (!(x > 0)) return icfi_nothing(out);
@@ -5079,6 +5079,13 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     out[1] = n->push;
     out[2] = 0;
     return 1;
+}
+
+/* The same with the default law in line */
+ICFI_FORCE_INLINE int icfi_normal_price(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    if (n->law == ICF_LAW_HUNT_CROSSLEY) return icfi_hunt_crossley(n, v, out);
+    return icf_normal_evaluate(n, v, out);
 }
 
 /* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
@@ -5420,11 +5427,11 @@ typedef struct icfi_price {
 } icfi_price;
 
 /* l = gamma_n0 |x|_s + ell(vn) */
-static void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+ICFI_FORCE_INLINE void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
 {
     icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
     icf_real out[3];
-    p->feasible = icf_normal_evaluate(&t->normal, v[2], out);
+    p->feasible = icfi_normal_price(&t->normal, v[2], out);
     p->cost = t->impulse0 * s.value + out[0];
     p->impulse[0] = -t->impulse0 * s.g1;
     p->impulse[1] = -t->impulse0 * s.g2;
@@ -5491,7 +5498,8 @@ static void icfi_sap(const icf_contact_term* t, const icf_real v[3], icfi_price*
     p->h[5] = k;
 }
 
-static void icfi_contact_price(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+ICFI_FORCE_INLINE void icfi_contact_price(const icf_contact_term* t, const icf_real v[3],
+                                          icfi_price* p)
 {
     switch (t->model) {
     case ICF_MODEL_LAGGED: icfi_lagged(t, v, p); break;
@@ -5773,8 +5781,8 @@ typedef struct icfi_solve_at {
         coupling_start, coupling_list;
     size_t bias_at, block_at, lever, coupling_at, contact_start, contact_list, row_start, row_list,
         key;
-    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, du, best,
-        hold, kept, unit;
+    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
+        kept, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
@@ -5799,7 +5807,7 @@ typedef struct icfi_solve {
     size_t *mass_at, *block_at, *coupling_at;
     icfi_lever* lever; /* of each block */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *du, *scratch, *from, *best, *hold, *kept;
+    icf_real *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
@@ -5941,7 +5949,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
 {
     const size_t i4 = sizeof(int32_t), s8 = sizeof(size_t), r = sizeof(icf_real);
     size_t n = (size_t)sizes->unknowns, c = (size_t)p->cliques, l = (size_t)p->links;
-    size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks, e = (size_t)sizes->link_rows;
+    size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks;
     at->first = icfi_arena_take(arena, c + 1, i4);
     at->mass_at = icfi_arena_take(arena, c + 1, s8);
     at->group = icfi_arena_take(arena, c, i4);
@@ -5972,7 +5980,6 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->free_momentum = icfi_arena_take(arena, n, r);
     at->dv = icfi_arena_take(arena, n, r);
     at->dp = icfi_arena_take(arena, n, r);
-    at->du = icfi_arena_take(arena, e, r);
     at->best = icfi_arena_take(arena, n, r);
     at->hold = icfi_arena_take(arena, n, r);
     at->kept = icfi_arena_take(arena, n, r);
@@ -6079,7 +6086,6 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(free_momentum, icf_real);
     ICFI_PIECE(dv, icf_real);
     ICFI_PIECE(dp, icf_real);
-    ICFI_PIECE(du, icf_real);
     ICFI_PIECE(best, icf_real);
     ICFI_PIECE(hold, icf_real);
     ICFI_PIECE(kept, icf_real);
@@ -6173,7 +6179,8 @@ static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 }
 
 /* u += K v */
-static void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v, icf_real* u)
+ICFI_FORCE_INLINE void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v,
+                                       icf_real* u)
 {
     icf_vec3 r = l->r;
     u[0] += l->sign * (v[0] + (v[4] * r.z - v[5] * r.y));
@@ -6186,7 +6193,8 @@ static void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v
 }
 
 /* to += K' x */
-static void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x, icf_real* to)
+ICFI_FORCE_INLINE void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x,
+                                       icf_real* to)
 {
     icf_real a = l->sign * x[0], b = l->sign * x[1], c = l->sign * x[2];
     to[0] += a;
@@ -6199,42 +6207,6 @@ static void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x
     to[3] += l->sign * x[3];
     to[4] += l->sign * x[4];
     to[5] += l->sign * x[5];
-}
-
-/* T = W K but for the sign, 6 x 6 whatever the rows */
-static void icfi_turn_lever(int32_t rows, const icfi_lever* l, const icf_real* w, icf_real t[36])
-{
-    int32_t i;
-    for (i = 0; i < rows; i++, w += rows, t += 6) {
-        t[0] = w[0];
-        t[1] = w[1];
-        t[2] = w[2];
-        t[3] = l->r.y * w[2] - l->r.z * w[1];
-        t[4] = l->r.z * w[0] - l->r.x * w[2];
-        t[5] = l->r.x * w[1] - l->r.y * w[0];
-        if (rows < 6) continue;
-        t[3] += w[3];
-        t[4] += w[4];
-        t[5] += w[5];
-    }
-    for (i = 6 * rows; i < 36; i++) t++[0] = 0;
-}
-
-/* Column by column, ld apart: to += sign K' T but for the sign of K */
-static void icfi_add_lever(const icfi_lever* l, icf_real sign, const icf_real t[36], icf_real* to,
-                           int32_t ld)
-{
-    int32_t i;
-    icf_real *second = to + ld, *third = second + ld, *turn = third + ld;
-    for (i = 0; i < 6; i++) {
-        icf_real x = t[i], y = t[6 + i], z = t[12 + i];
-        to[i] += sign * x;
-        second[i] += sign * y;
-        third[i] += sign * z;
-        turn[i] += sign * (t[18 + i] + (l->r.y * z - l->r.z * y));
-        turn[ld + i] += sign * (t[24 + i] + (l->r.z * x - l->r.x * z));
-        turn[2 * ld + i] += sign * (t[30 + i] + (l->r.x * y - l->r.y * x));
-    }
 }
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
@@ -6317,6 +6289,7 @@ static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32
         }
         bias[i] = icf_vec3_dot(axes[i], c->surface_velocity);
     }
+    if (rows == 3) s[0] = 0; /* vectors of four are read from each row */
 }
 
 /* The numbers of links: all at once, and one by one only where one of them is not finite */
@@ -6867,15 +6840,18 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 }
 
 /* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
-static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
-                                  icf_real v[3], icf_real spin[3])
+ICFI_FORCE_INLINE void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows,
+                                             const icf_real* u, icf_real v[3], icf_real spin[3])
 {
     const icf_real* a = c->s;
     int32_t i;
-    for (i = 0; i < 3; i++, a += rows) {
-        icf_real sum = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
-        if (rows == 6) sum += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
-        v[i] = sum;
+    if (rows == 6) {
+        for (i = 0; i < 3; i++, a += 6) {
+            v[i] = (a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
+                   (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]);
+        }
+    } else {
+        for (i = 0; i < 3; i++, a += rows) v[i] = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
     }
     if (!c->spins) return;
     for (i = 0; i < 3; i++) {
@@ -6884,8 +6860,494 @@ static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, con
     }
 }
 
+/* Whether a link is of one or two free bodies */
+ICFI_FORCE_INLINE int icfi_has_levers(const icfi_solve* s, int32_t link)
+{
+    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
+    return (end == first + 1 && s->lever[first].sign != 0) ||
+           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
+}
+
+/* Adds K' W K of a link of any blocks, W by columns; `edge` is the number of its first pair, and goes on. */
+static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
+                                 const icf_real* w, int32_t* edge)
+{
+    const icf_problem* p = s->p;
+    int32_t a, b, ld, rows = p->link_rows[link];
+    icf_real turned[36], *to;
+    /* W is symmetric but for rounding */
+    for (a = 0; a < rows; a++) {
+        for (b = 0; b < rows; b++) turned[a * rows + b] = w[b * rows + a];
+    }
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
+        const icf_real* block = p->blocks + s->block_at[b];
+        /* T = W K_b, rows x nb */
+        if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
+        icfi_add_product(rows, nb, block, rows, turned, s->scratch, nb);
+        for (a = p->link_start[link]; a <= b; a++) {
+            int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
+            const icf_real* other = p->blocks + s->block_at[a];
+            if (island->dense) {
+                icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
+                continue;
+            }
+            to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
+                        : icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+            if (!to) continue;
+            if (ld > 0) {
+                icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
+            } else { /* the block is stored turned */
+                icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
+            }
+        }
+    }
+}
+
+/* J' gamma of a link, of any blocks, is added to the impulses of its cliques. */
+static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma[6])
+{
+    const icf_problem* p = s->p;
+    int32_t b;
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t c = p->block_clique[b];
+        if (s->lever[b].sign != 0) {
+            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
+            continue;
+        }
+        if (p->clique_sizes[c] > 8) {
+            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
+                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
+            continue;
+        }
+        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
+                              gamma, s->impulse + s->first[c]);
+    }
+}
+
+#endif
+
+#if defined(ICFI_LAYER) && \
+    ICFI_LAYER == 7 /* included by itself: what is done link by link, for one width of vectors */
+
+/* Four numbers, and six: the vectors that they fill, and numbers for what is left */
+#undef ICFI_FOUR
+#undef ICFI_SIX
+#if ICFI_WIDE && !defined(ICF_FLOAT)
+#define ICFI_FOUR(each) each(icfi_wide_vector, a, 0)
+#define ICFI_SIX(each) each(icfi_wide_vector, a, 0) each(icfi_base_vector, b, 4)
+#elif defined(ICFI_SIMD_GNU) && !defined(ICF_FLOAT)
+#define ICFI_FOUR(each) each(icfi_base_vector, a, 0) each(icfi_base_vector, b, 2)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icfi_base_vector, c, 4)
+#elif defined(ICFI_SIMD_GNU)
+#define ICFI_FOUR(each) each(icfi_base_vector, a, 0)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icf_real, b, 4) each(icf_real, c, 5)
+#else
+#define ICFI_FOUR(each) \
+    each(icf_real, a, 0) each(icf_real, b, 1) each(icf_real, c, 2) each(icf_real, d, 3)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icf_real, e, 4) each(icf_real, f, 5)
+#endif
+
+#if !ICFI_WIDE
+#ifdef __OPTIMIZE__
+#define ICFI_INLINE_K ICFI_TARGET ICFI_FORCE_INLINE
+#else /* frames would add up: there, nothing that is inlined shares its room */
+#define ICFI_INLINE_K ICFI_TARGET static inline
+#endif
+#define ICFI_PART(type, f, at) type f;
+#define ICFI_PART_LOAD(type, f, at) x.f = *(const type*)(p + at);
+#define ICFI_PART_STORE(type, f, at) *(type*)(p + at) = x.f;
+#define ICFI_PART_SUM(type, f, at) x.f = x.f + y.f;
+#define ICFI_PART_LESS(type, f, at) x.f = x.f - y.f;
+#define ICFI_PART_TIMES(type, f, at) x.f = x.f * by;
+#define ICFI_PART_MORE(type, f, at) x.f = x.f + y.f * by;
+
+/* The operations on them; _more is x + y by */
+#define ICFI_OPERATIONS(name, parts) \
+    typedef struct ICFI_K(name) { \
+        parts(ICFI_PART) \
+    } ICFI_K(name); \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_load)(const icf_real* p) \
+    { \
+        ICFI_K(name) x; \
+        parts(ICFI_PART_LOAD) return x; \
+    } \
+    ICFI_INLINE_K void ICFI_K(name##_store)(icf_real * p, ICFI_K(name) x) \
+    { \
+        parts(ICFI_PART_STORE) return; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_sum)(ICFI_K(name) x, ICFI_K(name) y) \
+    { \
+        parts(ICFI_PART_SUM) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_less)(ICFI_K(name) x, ICFI_K(name) y) \
+    { \
+        parts(ICFI_PART_LESS) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_times)(ICFI_K(name) x, icf_real by) \
+    { \
+        parts(ICFI_PART_TIMES) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_more)(ICFI_K(name) x, ICFI_K(name) y, icf_real by) \
+    { \
+        parts(ICFI_PART_MORE) return x; \
+    }
+#endif
+
+ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
+ICFI_OPERATIONS(icfi_six, ICFI_SIX)
+
+/* u += K v of a link */
+ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, const icf_real* v,
+                                            icf_real u[6])
+{
+    const icf_problem* p = s->p;
+    int32_t k = p->link_start[link], rows = p->link_rows[link];
+    if (!icfi_has_levers(s, link)) {
+        icfi_read_link(s, link, v, u);
+        return;
+    }
+    for (; k < p->link_start[link + 1]; k++) {
+        icfi_read_lever(rows, s->lever + k, v + s->first[p->block_clique[k]], u);
+    }
+}
+
+/* sum += the impulses of a contact, at its link */
+ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t rows,
+                                            icf_real sum[6])
+{
+    const icf_real *m = c->s, *g = c->price.impulse;
+    int32_t i;
+    if (rows == 6) {
+        ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(sum);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m), g[0]);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 6), g[1]);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 12), g[2]);
+        ICFI_K(icfi_six_store)(sum, x);
+    } else {
+        for (i = 0; i < 3; i++) sum[i] = sum[i] + m[i] * g[0] + m[3 + i] * g[1] + m[6 + i] * g[2];
+    }
+    for (i = 0; c->spins && i < 3; i++) {
+        sum[3] += m[6 * i] * c->spin_impulse[i];
+        sum[4] += m[6 * i + 1] * c->spin_impulse[i];
+        sum[5] += m[6 * i + 2] * c->spin_impulse[i];
+    }
+}
+
+/* J' gamma of a link is added to the impulses of its cliques. */
+ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, const icf_real gamma[6])
+{
+    const icf_problem* p = s->p;
+    int32_t b = p->link_start[link];
+    if (!icfi_has_levers(s, link)) {
+        icfi_gather_blocks(s, link, gamma);
+        return;
+    }
+    for (; b < p->link_start[link + 1]; b++) {
+        icfi_push_lever(p->link_rows[link], s->lever + b, gamma,
+                        s->impulse + s->first[p->block_clique[b]]);
+    }
+}
+
+/* Adds J' gamma of all links, from the impulses of their contacts and rows. */
+ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_island* island)
+{
+    int32_t n, k;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], rows = s->p->link_rows[link];
+        icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
+        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+            ICFI_K(icfi_add_impulse)(s->contact + s->contact_list[k], rows, gamma);
+        }
+        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+            const icfi_row_state* r = s->row + s->row_list[k];
+            gamma[r->row] += r->price[1];
+        }
+        ICFI_K(icfi_gather_link)(s, link, gamma);
+    }
+}
+
+/* Reads the velocities of all that hangs on links at s->v, prices it, and adds the cost and J' gamma. */
+ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* island)
+{
+    const icf_real* bias = s->p->link_bias;
+    int32_t n, k, i;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], rows = s->p->link_rows[link];
+        icf_real u[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0}, cost = 0;
+        for (i = 0; bias && i < rows; i++) u[i] = bias[s->bias_at[link] + i];
+        ICFI_K(icfi_read_blocks)(s, link, s->v, u);
+        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+            icfi_contact_state* c = s->contact + s->contact_list[k];
+            icfi_contact_velocity(c, rows, u, c->v, c->spin);
+            for (i = 0; i < 3; i++) c->v[i] += c->bias[i];
+            icfi_contact_price(&c->term, c->v, &c->price);
+            if (!c->price.feasible) island->feasible = 0;
+            cost += c->price.cost;
+            if (c->spins) cost += icfi_spin_price(c, c->spin);
+            ICFI_K(icfi_add_impulse)(c, rows, gamma);
+        }
+        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+            icfi_row_state* r = s->row + s->row_list[k];
+            r->u = u[r->row];
+            icfi_row_price(&r->term, r->u, r->price);
+            cost += r->price[0];
+            gamma[r->row] += r->price[1];
+        }
+        island->cost += cost;
+        ICFI_K(icfi_gather_link)(s, link, gamma);
+    }
+}
+
+/* Velocities of the potentials along dv */
+ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_island* island)
+{
+    int32_t n, k;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], rows = s->p->link_rows[link];
+        icf_real du[6] = {0, 0, 0, 0, 0, 0};
+        ICFI_K(icfi_read_blocks)(s, link, s->dv, du);
+        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+            icfi_contact_state* c = s->contact + s->contact_list[k];
+            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
+        }
+        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+            icfi_row_state* r = s->row + s->row_list[k];
+            r->du = du[r->row];
+        }
+    }
+}
+
+/* W of a link, by columns: the sum of S' G S over its contacts, and its rows' own */
+ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, icf_real w[36])
+{
+    int32_t rows = s->p->link_rows[link], k, i, j;
+    for (i = 0; i < rows * rows; i++) w[i] = 0;
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
+        if (rows == 6) {
+            ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(a), y = x, z = x, t;
+            t = ICFI_K(icfi_six_load)(b);
+            x = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(x, h[0]), t, h[1]);
+            y = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(y, h[1]), t, h[3]);
+            z = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(z, h[2]), t, h[4]);
+            t = ICFI_K(icfi_six_load)(n);
+            x = ICFI_K(icfi_six_more)(x, t, h[2]);
+            y = ICFI_K(icfi_six_more)(y, t, h[4]);
+            z = ICFI_K(icfi_six_more)(z, t, h[5]);
+            for (i = 0; i < 6; i++) {
+                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(w + 6 * i), x, a[i]);
+                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_more)(t, y, b[i]), z, n[i]);
+                ICFI_K(icfi_six_store)(w + 6 * i, t);
+            }
+        } else {
+            for (j = 0; j < 3; j++) {
+                icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
+                icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
+                icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
+                for (i = 0; i < 3; i++)
+                    w[3 * i + j] = w[3 * i + j] + a[i] * x + b[i] * y + n[i] * z;
+            }
+        }
+        if (!c->spins) continue;
+        h = c->spin_h;
+        for (j = 0; j < 3; j++) {
+            icf_real x = h[0] * a[j] + h[1] * b[j], y = h[1] * a[j] + h[2] * b[j], z = h[3] * n[j];
+            for (i = 0; i < 3; i++) w[21 + 6 * i + j] += a[i] * x + b[i] * y + n[i] * z;
+        }
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        w[r->row * (rows + 1)] += r->price[2];
+    }
+}
+
+/* The same for a link of three rows, its columns four numbers apart */
+ICFI_INLINE_K void ICFI_K(icfi_point_hessian)(const icfi_solve* s, int32_t link, icf_real w[12])
+{
+    ICFI_K(icfi_four) w0, w1, w2;
+    int32_t k;
+    for (k = 0; k < 12; k++) w[k] = 0;
+    w0 = w1 = w2 = ICFI_K(icfi_four_load)(w);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        const icf_real *h = c->price.h, *a = c->s;
+        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(a), y = x, z = x, t;
+        t = ICFI_K(icfi_four_load)(a + 3);
+        x = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(x, h[0]), t, h[1]);
+        y = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(y, h[1]), t, h[3]);
+        z = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(z, h[2]), t, h[4]);
+        t = ICFI_K(icfi_four_load)(a + 6);
+        x = ICFI_K(icfi_four_more)(x, t, h[2]);
+        y = ICFI_K(icfi_four_more)(y, t, h[4]);
+        z = ICFI_K(icfi_four_more)(z, t, h[5]);
+        w0 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w0, x, a[0]), y, a[3]);
+        w1 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w1, x, a[1]), y, a[4]);
+        w2 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w2, x, a[2]), y, a[5]);
+        w0 = ICFI_K(icfi_four_more)(w0, z, a[6]);
+        w1 = ICFI_K(icfi_four_more)(w1, z, a[7]);
+        w2 = ICFI_K(icfi_four_more)(w2, z, a[8]);
+    }
+    ICFI_K(icfi_four_store)(w, w0);
+    ICFI_K(icfi_four_store)(w + 4, w1);
+    ICFI_K(icfi_four_store)(w + 8, w2);
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        w[r->row * 5] += r->price[2];
+    }
+}
+
+/* T = W K but for the sign, 6 x 6 by rows; W by columns */
+ICFI_INLINE_K void ICFI_K(icfi_turn_lever)(const icfi_lever* l, const icf_real w[36],
+                                           icf_real t[36])
+{
+    ICFI_K(icfi_six) w0 = ICFI_K(icfi_six_load)(w), w1 = ICFI_K(icfi_six_load)(w + 6);
+    ICFI_K(icfi_six) w2 = ICFI_K(icfi_six_load)(w + 12), p, q;
+    icf_real turn[18];
+    int32_t i;
+    p = ICFI_K(icfi_six_times)(w2, l->r.y);
+    q = ICFI_K(icfi_six_times)(w1, l->r.z);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 18));
+    ICFI_K(icfi_six_store)(turn, p);
+    p = ICFI_K(icfi_six_times)(w0, l->r.z);
+    q = ICFI_K(icfi_six_times)(w2, l->r.x);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 24));
+    ICFI_K(icfi_six_store)(turn + 6, p);
+    p = ICFI_K(icfi_six_times)(w1, l->r.x);
+    q = ICFI_K(icfi_six_times)(w0, l->r.y);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 30));
+    ICFI_K(icfi_six_store)(turn + 12, p);
+    for (i = 0; i < 6; i++, t += 6) {
+        t[0] = w[i];
+        t[1] = w[6 + i];
+        t[2] = w[12 + i];
+        t[3] = turn[i];
+        t[4] = turn[6 + i];
+        t[5] = turn[12 + i];
+    }
+}
+
+/* The same for three rows, of which W has four numbers a column */
+ICFI_INLINE_K void ICFI_K(icfi_turn_point)(const icfi_lever* l, const icf_real w[12],
+                                           icf_real t[18])
+{
+    ICFI_K(icfi_four) w0 = ICFI_K(icfi_four_load)(w), w1 = ICFI_K(icfi_four_load)(w + 4);
+    ICFI_K(icfi_four) w2 = ICFI_K(icfi_four_load)(w + 8), p, q;
+    icf_real turn[12];
+    int32_t i;
+    p = ICFI_K(icfi_four_times)(w2, l->r.y);
+    q = ICFI_K(icfi_four_times)(w1, l->r.z);
+    ICFI_K(icfi_four_store)(turn, ICFI_K(icfi_four_less)(p, q));
+    p = ICFI_K(icfi_four_times)(w0, l->r.z);
+    q = ICFI_K(icfi_four_times)(w2, l->r.x);
+    ICFI_K(icfi_four_store)(turn + 4, ICFI_K(icfi_four_less)(p, q));
+    p = ICFI_K(icfi_four_times)(w1, l->r.x);
+    q = ICFI_K(icfi_four_times)(w0, l->r.y);
+    ICFI_K(icfi_four_store)(turn + 8, ICFI_K(icfi_four_less)(p, q));
+    for (i = 0; i < 3; i++, t += 6) {
+        t[0] = w[i];
+        t[1] = w[4 + i];
+        t[2] = w[8 + i];
+        t[3] = turn[i];
+        t[4] = turn[4 + i];
+        t[5] = turn[8 + i];
+    }
+}
+
+/* to += sign x */
+ICFI_INLINE_K void ICFI_K(icfi_add_six)(ICFI_K(icfi_six) x, icf_real sign, icf_real* to)
+{
+    ICFI_K(icfi_six_store)(to, ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(to), x, sign));
+}
+
+/* Column by column, ld apart: to += sign K' T but for the sign of K; T has 3 rows or 6 */
+ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf_real sign,
+                                          const icf_real* t, icf_real* to, ptrdiff_t ld)
+{
+    ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(t), y = ICFI_K(icfi_six_load)(t + 6);
+    ICFI_K(icfi_six) z = ICFI_K(icfi_six_load)(t + 12), p, q, r;
+    ICFI_K(icfi_add_six)(x, sign, to);
+    ICFI_K(icfi_add_six)(y, sign, to + ld);
+    ICFI_K(icfi_add_six)(z, sign, to + 2 * ld);
+    p = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(z, l->r.y), ICFI_K(icfi_six_times)(y, l->r.z));
+    q = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(x, l->r.z), ICFI_K(icfi_six_times)(z, l->r.x));
+    r = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(y, l->r.x), ICFI_K(icfi_six_times)(x, l->r.y));
+    if (rows == 6) {
+        p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 18), p);
+        q = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 24), q);
+        r = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 30), r);
+    }
+    ICFI_K(icfi_add_six)(p, sign, to + 3 * ld);
+    ICFI_K(icfi_add_six)(q, sign, to + 4 * ld);
+    ICFI_K(icfi_add_six)(r, sign, to + 5 * ld);
+}
+
+/* Adds K' W K of a link of free bodies, 3 rows or 6, as icfi_assemble_blocks does. */
+ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island* island,
+                                                int32_t rows, int32_t link, int32_t* edge)
+{
+    const icf_problem* p = s->p;
+    const icfi_lever* l = s->lever + p->link_start[link];
+    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
+    icf_real w[36], t[2][36], *to = island->dense;
+    if (rows == 6) {
+        ICFI_K(icfi_link_hessian)(s, link, w);
+    } else {
+        ICFI_K(icfi_point_hessian)(s, link, w);
+    }
+    for (k = 0; k < blocks; k++) {
+        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
+        if (rows == 6) {
+            ICFI_K(icfi_turn_lever)(l + k, w, t[k]);
+        } else {
+            ICFI_K(icfi_turn_point)(l + k, w, t[k]);
+        }
+        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
+        if (to) ICFI_K(icfi_add_lever)(rows, l + k, 1, t[k], to, ld);
+    }
+    if (blocks < 2) return;
+    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+    k = ld > 0; /* else the block is stored turned */
+    if (to) ICFI_K(icfi_add_lever)(rows, l + k, l[0].sign * l[1].sign, t[1 - k], to, k ? ld : -ld);
+}
+
+/* Adds K' W K of the first `links` links. */
+ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_island* island,
+                                                    int32_t links)
+{
+    int32_t n, edge = island->couplings;
+    icf_real w[36];
+    for (n = 0; n < links; n++) {
+        int32_t link = island->link[n];
+        if (!icfi_has_levers(s, link)) {
+            ICFI_K(icfi_link_hessian)(s, link, w);
+            icfi_assemble_blocks(s, island, link, w, &edge);
+        } else if (s->p->link_rows[link] == 6) {
+            ICFI_K(icfi_assemble_levers)(s, island, 6, link, &edge);
+        } else {
+            ICFI_K(icfi_assemble_levers)(s, island, 3, link, &edge);
+        }
+    }
+}
+
+#endif
+
+#ifndef ICFI_LAYER
+
+#define ICFI_LAYER 7
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
 /* The velocities of what hangs on a link, at s->v */
-static void icfi_read_potentials(icfi_solve* s, int32_t link)
+ICFI_UNUSED static void icfi_read_potentials(icfi_solve* s, int32_t link)
 {
     int32_t rows = s->p->link_rows[link], k, i;
     icf_real u[6];
@@ -6899,26 +7361,6 @@ static void icfi_read_potentials(icfi_solve* s, int32_t link)
         icfi_row_state* r = s->row + s->row_list[k];
         r->u = u[r->row];
     }
-}
-
-/* Prices what hangs on a link. Answers the cost. */
-static icf_real icfi_price_link(icfi_solve* s, int32_t link, icfi_island* island)
-{
-    int32_t k;
-    icf_real cost = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        icfi_contact_state* c = s->contact + s->contact_list[k];
-        icfi_contact_price(&c->term, c->v, &c->price);
-        if (!c->price.feasible) island->feasible = 0;
-        cost += c->price.cost;
-        if (c->spins) cost += icfi_spin_price(c, c->spin);
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        icfi_row_state* r = s->row + s->row_list[k];
-        icfi_row_price(&r->term, r->u, r->price);
-        cost += r->price[0];
-    }
-    return cost;
 }
 
 /* y = A x on an island; the entries of other islands stay. */
@@ -6952,56 +7394,12 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
     }
 }
 
-/* The impulses of a link, from those of its contacts and rows */
-static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real sum[6])
-{
-    int32_t rows = s->p->link_rows[link], k, i;
-    for (i = 0; i < 6; i++) sum[i] = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *m = c->s, *g = c->price.impulse;
-        icfi_add_three(rows, m, g[0], g[1], g[2], sum);
-        for (i = 0; c->spins && i < 3; i++) {
-            sum[3] += m[6 * i] * c->spin_impulse[i];
-            sum[4] += m[6 * i + 1] * c->spin_impulse[i];
-            sum[5] += m[6 * i + 2] * c->spin_impulse[i];
-        }
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        const icfi_row_state* r = s->row + s->row_list[k];
-        sum[r->row] += r->price[1];
-    }
-}
-
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, i;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) s->impulse[i] = 0;
-    }
-}
-
-/* J' gamma of a link is added to the impulses of its cliques. */
-static void icfi_gather_link(icfi_solve* s, int32_t link)
-{
-    const icf_problem* p = s->p;
-    icf_real gamma[6];
-    int32_t b;
-    icfi_sum_impulses(s, link, gamma);
-    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-        int32_t c = p->block_clique[b];
-        if (s->lever[b].sign != 0) {
-            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
-            continue;
-        }
-        if (p->clique_sizes[c] > 8) {
-            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
-                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
-            continue;
-        }
-        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
-                              gamma, s->impulse + s->first[c]);
     }
 }
 
@@ -7020,9 +7418,9 @@ static void icfi_find_gradient(icfi_solve* s, const icfi_island* island)
 /* J' gamma and the gradient, from the impulses of contacts and rows */
 static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k;
     icfi_clear_impulses(s, island);
-    for (k = 0; k < island->links; k++) icfi_gather_link(s, island->link[k]);
+    ICFI_WIDEST(icfi_gather_links, (s, island));
+    ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
 }
 
@@ -7046,11 +7444,8 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     island->cost = 0;
     icfi_find_momentum(s, island);
     icfi_clear_impulses(s, island);
-    for (k = 0; k < island->links; k++) {
-        icfi_read_potentials(s, island->link[k]);
-        island->cost += icfi_price_link(s, island->link[k], island);
-        icfi_gather_link(s, island->link[k]);
-    }
+    ICFI_WIDEST(icfi_price_links, (s, island));
+    ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
     island->at_rounding = 1;
     for (k = 0; k < island->cliques; k++) {
@@ -7107,73 +7502,17 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 
 /* ---- the Newton matrix ---- */
 
-/* W of a link: the sum of S' G S over its contacts, and its rows' own */
-static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
-{
-    int32_t rows = s->p->link_rows[link], k, i, j;
-    for (i = 0; i < rows * rows; i++) w[i] = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
-        for (j = 0; j < rows; j++) {
-            icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
-            icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
-            icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
-            icfi_add_three(rows, a, x, y, z, w + j * rows);
-        }
-        if (!c->spins) continue;
-        h = c->spin_h;
-        for (j = 0; j < 3; j++) {
-            icf_real x = h[0] * a[j] + h[1] * b[j], y = h[1] * a[j] + h[2] * b[j], z = h[3] * n[j];
-            for (i = 0; i < 3; i++) w[21 + i + 6 * j] += a[i] * x + b[i] * y + n[i] * z;
-        }
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        const icfi_row_state* r = s->row + s->row_list[k];
-        w[r->row * (rows + 1)] += r->price[2];
-    }
-}
-
 /* What begins here, for a benchmark that defines it (bench/clutter.c): A ssembly, F actor and solves with
    it, L ine search, all else of the I terations, P attern, R est */
 #ifndef ICFI_PROFILE
 #define ICFI_PROFILE(part)
 #endif
 
-/* Whether a link is of one or two free bodies */
-static int icfi_has_levers(const icfi_solve* s, int32_t link)
-{
-    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
-    return (end == first + 1 && s->lever[first].sign != 0) ||
-           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
-}
-
-/* Adds K' W K of such a link; `edge` is the number of its pair, if there is one, and goes on. */
-static void icfi_assemble_levers(const icfi_solve* s, icfi_island* island, int32_t link,
-                                 const icf_real* w, int32_t* edge)
-{
-    const icf_problem* p = s->p;
-    const icfi_lever* l = s->lever + p->link_start[link];
-    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
-    icf_real t[2][36], *to = island->dense;
-    for (k = 0; k < blocks; k++) {
-        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
-        icfi_turn_lever(p->link_rows[link], l + k, w, t[k]);
-        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
-        if (to) icfi_add_lever(l + k, 1, t[k], to, ld);
-    }
-    if (blocks < 2) return;
-    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
-    if (to && ld > 0) icfi_add_lever(l + 1, l[0].sign * l[1].sign, t[0], to, ld);
-    if (to && ld < 0) icfi_add_lever(l, l[0].sign * l[1].sign, t[1], to, -ld); /* stored turned */
-}
-
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
-    int32_t k, a, b, edge = island->couplings, ld;
-    icf_real w[36], *to;
+    int32_t k;
     if (island->dense) {
         int32_t c = island->clique[0], n = p->clique_sizes[c];
         if (n) {
@@ -7194,37 +7533,8 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
                                       p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
         }
     }
-    for (k = 0; k < links; k++) {
-        int32_t link = island->link[k], rows = p->link_rows[link];
-        icfi_link_hessian(s, link, w);
-        if (icfi_has_levers(s, link)) {
-            icfi_assemble_levers(s, island, link, w, &edge);
-            continue;
-        }
-        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
-            const icf_real* block = p->blocks + s->block_at[b];
-            /* T = W K_b, rows x nb */
-            if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
-            icfi_add_product(rows, nb, block, rows, w, s->scratch, nb);
-            for (a = p->link_start[link]; a <= b; a++) {
-                int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
-                const icf_real* other = p->blocks + s->block_at[a];
-                if (island->dense) {
-                    icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
-                    continue;
-                }
-                to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
-                            : icfi_sparse_block(&island->sparse, island->cliques + edge++, &ld);
-                if (!to) continue;
-                if (ld > 0) {
-                    icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
-                } else { /* the block is stored turned */
-                    icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
-                }
-            }
-        }
-    }
+    ICFI_WIDEST(icfi_assemble_links, (s, island, links));
+    ICFI_WIDEST_END();
 }
 
 /* Multiplies the diagonal of the assembled matrix by 1 + part. */
@@ -7332,32 +7642,17 @@ static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
     return t->normal.distance + t->normal.dt * z;
 }
 
-/* Velocities of the potentials along dv */
-static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
-{
-    const icf_problem* p = s->p;
-    int32_t k, j, i;
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k], rows = p->link_rows[link];
-        icf_real* du = s->du + s->bias_at[link];
-        for (i = 0; i < rows; i++) du[i] = 0;
-        icfi_read_link(s, link, s->dv, du);
-        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
-            icfi_contact_state* c = s->contact + s->contact_list[j];
-            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
-            c->gap = icfi_barrier_gap(&c->term, c->v);
-        }
-        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
-            icfi_row_state* r = s->row + s->row_list[j];
-            r->du = du[r->row];
-        }
-    }
-}
-
 /* The quadratic part. Velocities along dv are there already. */
 static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi_line* line)
 {
-    int32_t k, i;
+    int32_t k, j, i;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            c->gap = icfi_barrier_gap(&c->term, c->v);
+        }
+    }
     line->slope0 = line->bend = 0;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -7873,7 +8168,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20 && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
-    icfi_read_direction(s, island);
+    ICFI_WIDEST(icfi_read_directions, (s, island));
+    ICFI_WIDEST_END();
     if (!progress->plain) {
         icfi_update_duals(s, island);
         if (s->guesses && icfi_step_whole(s, island, progress)) {
@@ -7962,7 +8258,7 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
         *bend = t->corner;
         return 1;
     }
-    if (!icf_normal_evaluate(t->law, t->from - u, out)) return 0;
+    if (!icfi_normal_price(t->law, t->from - u, out)) return 0;
     *slope = out[1];
     *bend = icfi_max(-out[2], t->least);
     return 1;
@@ -8712,7 +9008,8 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
     }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
-    icfi_read_direction(s, island);
+    ICFI_WIDEST(icfi_read_directions, (s, island));
+    ICFI_WIDEST_END();
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         icf_real in[3];
