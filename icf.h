@@ -1807,12 +1807,18 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
 #define ICFI_NOINLINE __attribute__((noinline)) /* where frames would add up */
+#ifdef __OPTIMIZE__
+#define ICFI_HOT ICFI_FORCE_INLINE
+#else /* there, what is inlined shares no room in a frame */
+#define ICFI_HOT static inline
+#endif
 #define ICFI_MEMCPY __builtin_memcpy
 #define ICFI_MEMSET __builtin_memset
 #define ICFI_MEMCMP __builtin_memcmp
 #else
 #include <string.h>
 #define ICFI_NOINLINE
+#define ICFI_HOT static inline
 #ifdef _MSC_VER
 #define ICFI_FORCE_INLINE static __forceinline
 #else
@@ -6840,24 +6846,21 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 }
 
 /* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
-ICFI_FORCE_INLINE void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows,
-                                             const icf_real* u, icf_real v[3], icf_real spin[3])
+ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
+                                    icf_real v[3], icf_real spin[3])
 {
-    const icf_real* a = c->s;
-    int32_t i;
-    if (rows == 6) {
-        for (i = 0; i < 3; i++, a += 6) {
-            v[i] = (a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
-                   (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]);
-        }
-    } else {
-        for (i = 0; i < 3; i++, a += rows) v[i] = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
-    }
+    const icf_real *a = c->s, *b = a + rows, *n = b + rows;
+    v[0] = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+    v[1] = b[0] * u[0] + b[1] * u[1] + b[2] * u[2];
+    v[2] = n[0] * u[0] + n[1] * u[1] + n[2] * u[2];
+    if (rows < 6) return;
+    v[0] += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
+    v[1] += b[3] * u[3] + b[4] * u[4] + b[5] * u[5];
+    v[2] += n[3] * u[3] + n[4] * u[4] + n[5] * u[5];
     if (!c->spins) return;
-    for (i = 0; i < 3; i++) {
-        a = c->s + 6 * i;
-        spin[i] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
-    }
+    spin[0] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
+    spin[1] = b[0] * u[3] + b[1] * u[4] + b[2] * u[5];
+    spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
 }
 
 /* Whether a link is of one or two free bodies */
@@ -6949,11 +6952,7 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
 #endif
 
 #if !ICFI_WIDE
-#ifdef __OPTIMIZE__
-#define ICFI_INLINE_K ICFI_TARGET ICFI_FORCE_INLINE
-#else /* frames would add up: there, nothing that is inlined shares its room */
-#define ICFI_INLINE_K ICFI_TARGET static inline
-#endif
+#define ICFI_INLINE_K ICFI_TARGET ICFI_HOT
 #define ICFI_PART(type, f, at) type f;
 #define ICFI_PART_LOAD(type, f, at) x.f = *(const type*)(p + at);
 #define ICFI_PART_STORE(type, f, at) *(type*)(p + at) = x.f;
@@ -6997,18 +6996,26 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
 ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
 ICFI_OPERATIONS(icfi_six, ICFI_SIX)
 
+/* Whether a link is of free bodies and contacts alone, which is what most are. What is done with a link is
+   compiled for such links of three rows, for those of six, and for all others (rows 0). */
+ICFI_INLINE_K int32_t ICFI_K(icfi_link_kind)(const icfi_solve* s, int32_t link)
+{
+    if (!icfi_has_levers(s, link) || s->row_start[link] != s->row_start[link + 1]) return 0;
+    return s->p->link_rows[link];
+}
+
 /* u += K v of a link */
-ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, const icf_real* v,
-                                            icf_real u[6])
+ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, int32_t kind,
+                                            const icf_real* v, icf_real u[6])
 {
     const icf_problem* p = s->p;
-    int32_t k = p->link_start[link], rows = p->link_rows[link];
-    if (!icfi_has_levers(s, link)) {
+    int32_t k = p->link_start[link];
+    if (!kind) {
         icfi_read_link(s, link, v, u);
         return;
     }
     for (; k < p->link_start[link + 1]; k++) {
-        icfi_read_lever(rows, s->lever + k, v + s->first[p->block_clique[k]], u);
+        icfi_read_lever(kind, s->lever + k, v + s->first[p->block_clique[k]], u);
     }
 }
 
@@ -7018,16 +7025,20 @@ ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t
 {
     const icf_real *m = c->s, *g = c->price.impulse;
     int32_t i;
-    if (rows == 6) {
+    if (rows == 3) {
+        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(sum);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m), g[0]);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 3), g[1]);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 6), g[2]);
+        ICFI_K(icfi_four_store)(sum, x);
+    } else {
         ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(sum);
         x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m), g[0]);
         x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 6), g[1]);
         x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 12), g[2]);
         ICFI_K(icfi_six_store)(sum, x);
-    } else {
-        for (i = 0; i < 3; i++) sum[i] = sum[i] + m[i] * g[0] + m[3 + i] * g[1] + m[6 + i] * g[2];
     }
-    for (i = 0; c->spins && i < 3; i++) {
+    for (i = 0; rows == 6 && c->spins && i < 3; i++) {
         sum[3] += m[6 * i] * c->spin_impulse[i];
         sum[4] += m[6 * i + 1] * c->spin_impulse[i];
         sum[5] += m[6 * i + 2] * c->spin_impulse[i];
@@ -7035,85 +7046,124 @@ ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t
 }
 
 /* J' gamma of a link is added to the impulses of its cliques. */
-ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, const icf_real gamma[6])
+ICFI_INLINE_K void ICFI_K(icfi_push_blocks)(icfi_solve* s, int32_t link, int32_t kind,
+                                            const icf_real gamma[6])
 {
     const icf_problem* p = s->p;
     int32_t b = p->link_start[link];
-    if (!icfi_has_levers(s, link)) {
+    if (!kind) {
         icfi_gather_blocks(s, link, gamma);
         return;
     }
     for (; b < p->link_start[link + 1]; b++) {
-        icfi_push_lever(p->link_rows[link], s->lever + b, gamma,
-                        s->impulse + s->first[p->block_clique[b]]);
+        icfi_push_lever(kind, s->lever + b, gamma, s->impulse + s->first[p->block_clique[b]]);
     }
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, int32_t kind)
+{
+    int32_t k, rows = kind ? kind : s->p->link_rows[link];
+    icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        ICFI_K(icfi_add_impulse)(s->contact + s->contact_list[k], rows, gamma);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        gamma[r->row] += r->price[1];
+    }
+    ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
 }
 
 /* Adds J' gamma of all links, from the impulses of their contacts and rows. */
 ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_island* island)
 {
-    int32_t n, k;
+    int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], rows = s->p->link_rows[link];
-        icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
-        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-            ICFI_K(icfi_add_impulse)(s->contact + s->contact_list[k], rows, gamma);
+        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        if (kind == 3) {
+            ICFI_K(icfi_gather_link)(s, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_gather_link)(s, link, 6);
+        } else {
+            ICFI_K(icfi_gather_link)(s, link, 0);
         }
-        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-            const icfi_row_state* r = s->row + s->row_list[k];
-            gamma[r->row] += r->price[1];
-        }
-        ICFI_K(icfi_gather_link)(s, link, gamma);
     }
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, int32_t link,
+                                           int32_t kind)
+{
+    int32_t k, i, rows = kind ? kind : s->p->link_rows[link];
+    icf_real u[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0}, cost = 0;
+    const icf_real* bias = s->p->link_bias;
+    for (i = 0; bias && i < rows; i++) u[i] = bias[s->bias_at[link] + i];
+    ICFI_K(icfi_read_blocks)(s, link, kind, s->v, u);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_contact_velocity(c, rows, u, c->v, c->spin);
+        c->v[0] += c->bias[0];
+        c->v[1] += c->bias[1];
+        c->v[2] += c->bias[2];
+        icfi_contact_price(&c->term, c->v, &c->price);
+        if (!c->price.feasible) island->feasible = 0;
+        cost += c->price.cost;
+        if (c->spins) cost += icfi_spin_price(c, c->spin);
+        ICFI_K(icfi_add_impulse)(c, rows, gamma);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->u = u[r->row];
+        icfi_row_price(&r->term, r->u, r->price);
+        cost += r->price[0];
+        gamma[r->row] += r->price[1];
+    }
+    island->cost += cost;
+    ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
 }
 
 /* Reads the velocities of all that hangs on links at s->v, prices it, and adds the cost and J' gamma. */
 ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* island)
 {
-    const icf_real* bias = s->p->link_bias;
-    int32_t n, k, i;
+    int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], rows = s->p->link_rows[link];
-        icf_real u[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0}, cost = 0;
-        for (i = 0; bias && i < rows; i++) u[i] = bias[s->bias_at[link] + i];
-        ICFI_K(icfi_read_blocks)(s, link, s->v, u);
-        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-            icfi_contact_state* c = s->contact + s->contact_list[k];
-            icfi_contact_velocity(c, rows, u, c->v, c->spin);
-            for (i = 0; i < 3; i++) c->v[i] += c->bias[i];
-            icfi_contact_price(&c->term, c->v, &c->price);
-            if (!c->price.feasible) island->feasible = 0;
-            cost += c->price.cost;
-            if (c->spins) cost += icfi_spin_price(c, c->spin);
-            ICFI_K(icfi_add_impulse)(c, rows, gamma);
+        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        if (kind == 3) {
+            ICFI_K(icfi_price_link)(s, island, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_price_link)(s, island, link, 6);
+        } else {
+            ICFI_K(icfi_price_link)(s, island, link, 0);
         }
-        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-            icfi_row_state* r = s->row + s->row_list[k];
-            r->u = u[r->row];
-            icfi_row_price(&r->term, r->u, r->price);
-            cost += r->price[0];
-            gamma[r->row] += r->price[1];
-        }
-        island->cost += cost;
-        ICFI_K(icfi_gather_link)(s, link, gamma);
+    }
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, int32_t link, int32_t kind)
+{
+    int32_t k, rows = kind ? kind : s->p->link_rows[link];
+    icf_real du[6] = {0, 0, 0, 0, 0, 0};
+    ICFI_K(icfi_read_blocks)(s, link, kind, s->dv, du);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->du = du[r->row];
     }
 }
 
 /* Velocities of the potentials along dv */
 ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_island* island)
 {
-    int32_t n, k;
+    int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], rows = s->p->link_rows[link];
-        icf_real du[6] = {0, 0, 0, 0, 0, 0};
-        ICFI_K(icfi_read_blocks)(s, link, s->dv, du);
-        for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-            icfi_contact_state* c = s->contact + s->contact_list[k];
-            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
-        }
-        for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-            icfi_row_state* r = s->row + s->row_list[k];
-            r->du = du[r->row];
+        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        if (kind == 3) {
+            ICFI_K(icfi_read_direction)(s, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_read_direction)(s, link, 6);
+        } else {
+            ICFI_K(icfi_read_direction)(s, link, 0);
         }
     }
 }
@@ -8222,18 +8272,18 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
 /* ---- one unit ---- */
 
-static icf_real icfi_norm3(const icf_real* x)
+ICFI_HOT icf_real icfi_norm3(const icf_real* x)
 {
     return ICF_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
-static icf_real icfi_dot3(const icf_real* x, const icf_real* y)
+ICFI_HOT icf_real icfi_dot3(const icf_real* x, const icf_real* y)
 {
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
 }
 
 /* x / x0, of which squares neither over- nor underflow */
-static void icfi_by_first(const icf_real x[4], icf_real y[4])
+ICFI_HOT void icfi_by_first(const icf_real x[4], icf_real y[4])
 {
     icf_real i = 1 / x[0];
     int k;
@@ -8242,7 +8292,7 @@ static void icfi_by_first(const icf_real x[4], icf_real y[4])
 }
 
 /* s0^2 - |sr|^2, as a product */
-static icf_real icfi_det(const icf_real s[4])
+ICFI_HOT icf_real icfi_det(const icf_real s[4])
 {
     icf_real r = icfi_norm3(s + 1);
     return (s[0] - r) * (s[0] + r);
@@ -8250,7 +8300,7 @@ static icf_real icfi_det(const icf_real s[4])
 
 /* ell, its slope and its curvature at u: the law at the velocity from - u, continued beyond its end by
    its curvature there, where it is never active at the solution */
-static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
+ICFI_HOT int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
 {
     icf_real out[3];
     if (!(u > 0) && t->corner > 0) {
@@ -8265,7 +8315,7 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
 }
 
 /* W x, or W^-1 x */
-static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+ICFI_HOT void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
 {
     icf_real eta = inverse ? t->by_eta : t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
     icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
@@ -8275,7 +8325,7 @@ static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], 
 }
 
 /* Nesterov-Todd scaling and Theta at s, lambda */
-static void icfi_unit_scale(icfi_unit* t)
+ICFI_HOT void icfi_unit_scale(icfi_unit* t)
 {
     icf_real x[3], y[3], rs, rl, a, w0, wr, f, i, l, by_lam, by_s = 1 / t->s[0];
     int k;
@@ -8340,7 +8390,7 @@ static void icfi_unit_scale(icfi_unit* t)
 }
 
 /* y = Theta x */
-static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
+ICFI_HOT void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
 {
     icf_real p = icfi_dot3(t->axis, x + 1), q = (t->along - t->side) * p + t->th0 * x[0];
     int k;
@@ -8349,7 +8399,7 @@ static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[
 }
 
 /* What the direction for the target p takes of the impulse if v stays: d0 */
-static void icfi_unit_target(icfi_unit* t)
+ICFI_HOT void icfi_unit_target(icfi_unit* t)
 {
     const icf_real* p = t->p;
     icf_real x[4], y[4], f, *d = t->d0;
@@ -8379,7 +8429,7 @@ static void icfi_unit_target(icfi_unit* t)
 }
 
 /* The direction of a unit for the target p, when its velocity changes by `in` */
-static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
+ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
 {
     const icf_real *p = t->p, *d = t->d0;
     icf_real y[4], x[4];
@@ -8422,7 +8472,7 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
 
 /* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), over
    s0. The cone is convex, so there is nothing to solve for where the end of the step is inside. */
-static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
+ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
 {
     icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
@@ -8444,7 +8494,7 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_rea
 }
 
 /* z = x o y, in the algebra of the cone: (x.y, x0 yr + y0 xr) */
-static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
+ICFI_HOT void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
 {
     int k;
     z[0] = x[0] * y[0] + icfi_dot3(x + 1, y + 1);
@@ -8452,7 +8502,7 @@ static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_rea
 }
 
 /* x += W^-1 y with nu o y = c, nu = W lambda */
-static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
+ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
     icf_real y[4], z[4], i = t->by_nu;
     int k;
@@ -8463,7 +8513,7 @@ static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf
 }
 
 /* The target s o lambda = mu omega, in the first order */
-static void icfi_unit_aim(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
     icf_real f = mu * t->omega * t->by_s;
     int k;
@@ -8476,7 +8526,7 @@ static void icfi_unit_aim(icfi_unit* t, icf_real mu)
 }
 
 /* Mehrotra's after a predictor: that, less the second order of both sides */
-static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], b[4], c[4], slope, bend;
     int k;
@@ -8496,7 +8546,7 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
 }
 
 /* And back to the first order */
-static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 {
     icf_real slope, bend;
     icfi_unit_aim(t, mu);
@@ -8504,13 +8554,13 @@ static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 }
 
 /* How far an eigenvalue of s o lambda is outside [0.1, 10], at most 10 from above; in targets */
-static icf_real icfi_outside(icf_real x)
+ICFI_HOT icf_real icfi_outside(icf_real x)
 {
     return icfi_max(icfi_min(icfi_max(x, ICF_R(0.1)), 10) - x, -10);
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
-static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
+ICFI_HOT void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
 {
     icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, by = by_mu * t->by_omega, low, high;
     int k;
@@ -8539,7 +8589,8 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real
 
 /* ---- the units of an island ---- */
 
-static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int change, icf_real in[3])
+ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int change,
+                                 icf_real in[3])
 {
     const icfi_contact_state* c = s->contact + t->of;
     const icf_real* from;
@@ -8568,7 +8619,7 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
 
 /* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers
    is that of one unit. */
-static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
+ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
     icf_real x[3];
@@ -8591,7 +8642,7 @@ static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 }
 
 /* B' Theta B is the Hessian there. */
-static void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
+ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
     icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
@@ -8940,28 +8991,6 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 
 /* ---- an iteration ---- */
 
-/* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
-static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
-{
-    int32_t i;
-    icfi_linear_prices(s, island);
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        icf_real in[3], slope = t->c;
-        icfi_unit_velocity(s, t, 0, in);
-        t->rp[0] = t->b0 * in[2] + t->h0 + t->u + t->r0 * t->lam[0] - t->s[0];
-        t->rp[1] = t->b1 * in[0] + t->h1 + t->r1 * t->lam[1] - t->s[1];
-        t->rp[2] = t->b2 * in[1] + t->r1 * t->lam[2] - t->s[2];
-        t->rp[3] = t->eps - t->s[3];
-        t->bend = 0;
-        if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
-        t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
-        icfi_unit_scale(t);
-        icfi_unit_set_hessian(s, t);
-    }
-    return icfi_factor(s, island);
-}
-
 /* What the targets of units are next */
 typedef enum icfi_aim {
     ICFI_AIM_PREDICT,
@@ -8971,7 +9000,7 @@ typedef enum icfi_aim {
 } icfi_aim;
 
 /* The longest step up to `most` that keeps a unit in its cones, and its barrier where it has a value */
-static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
+ICFI_HOT icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
 {
     if (t->kind == ICFI_UNIT_NORMAL) {
         if (t->s[0] + most * t->d.s[0] < 0) most = -t->s[0] / t->d.s[0];
@@ -8984,44 +9013,8 @@ static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
     return most;
 }
 
-/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
-   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
-   longer ones nothing depends. */
-static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
-                                        icf_real mu, icf_real longer)
-{
-    icf_real reach = ICF_R(1.02), by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
-    int32_t i;
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        switch (aim) {
-        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
-        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
-        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
-        default:
-            t->kept = t->d;
-            icfi_unit_center(t, longer, mu, by_mu);
-            break;
-        }
-        icfi_unit_target(t);
-        icfi_unit_set_impulse(s, t);
-    }
-    icfi_gather_impulses(s, island);
-    icfi_solve_for(s, island);
-    ICFI_WIDEST(icfi_read_directions, (s, island));
-    ICFI_WIDEST_END();
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        icf_real in[3];
-        icfi_unit_velocity(s, t, 1, in);
-        icfi_unit_direction(t, in);
-        reach = icfi_unit_reach(t, reach);
-    }
-    return reach;
-}
-
 /* s.lambda / omega */
-static icf_real icfi_unit_product(const icfi_unit* t)
+ICFI_HOT icf_real icfi_unit_product(const icfi_unit* t)
 {
     icf_real x = t->s[0] * t->lam[0];
     if (t->kind != ICFI_UNIT_NORMAL) x += icfi_dot3(t->s + 1, t->lam + 1);
@@ -9037,8 +9030,71 @@ static icf_real icfi_interior_mean(const icfi_solve* s)
     return sum / (icf_real)s->units;
 }
 
-/* And a step alpha away */
-static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
+#endif
+
+#endif
+
+#if defined(ICFI_LAYER) && ICFI_LAYER == 17 /* included by itself: passes over all units */
+
+/* Residuals, scaling and Hessians of all units at s->v. 0: some law has no value. */
+ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
+{
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3], slope = t->c;
+        icfi_unit_velocity(s, t, 0, in);
+        t->rp[0] = t->b0 * in[2] + t->h0 + t->u + t->r0 * t->lam[0] - t->s[0];
+        t->rp[1] = t->b1 * in[0] + t->h1 + t->r1 * t->lam[1] - t->s[1];
+        t->rp[2] = t->b2 * in[1] + t->r1 * t->lam[2] - t->s[2];
+        t->rp[3] = t->eps - t->s[3];
+        t->bend = 0;
+        if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
+        t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
+        icfi_unit_scale(t);
+        icfi_unit_set_hessian(s, t);
+    }
+    return 1;
+}
+
+/* The next targets of all units, and the impulses that these make */
+ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_real mu,
+                                               icf_real longer)
+{
+    icf_real by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        switch (aim) {
+        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
+        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
+        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
+        default:
+            t->kept = t->d;
+            icfi_unit_center(t, longer, mu, by_mu);
+            break;
+        }
+        icfi_unit_target(t);
+        icfi_unit_set_impulse(s, t);
+    }
+}
+
+/* The directions of all units. Answers the longest step that every one allows, up to `reach`. */
+ICFI_TARGET static icf_real ICFI_K(icfi_direct_units)(icfi_solve* s, icf_real reach)
+{
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3];
+        icfi_unit_velocity(s, t, 1, in);
+        icfi_unit_direction(t, in);
+        reach = icfi_unit_reach(t, reach);
+    }
+    return reach;
+}
+
+/* The mean a step alpha away */
+ICFI_TARGET static icf_real ICFI_K(icfi_mean_after)(const icfi_solve* s, icf_real alpha)
 {
     icf_real sum = 0;
     int32_t i, k;
@@ -9055,7 +9111,7 @@ static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
 
 /* Moves all units by `most` of their direction; what would leave its cones goes nearly up to them, and not
    less far than `least`, which all can. Answers the mean there. */
-static icf_real icfi_interior_move(icfi_solve* s, icf_real least, icf_real most)
+ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real least, icf_real most)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
     icf_real sum = 0;
@@ -9084,6 +9140,50 @@ static icf_real icfi_interior_move(icfi_solve* s, icf_real least, icf_real most)
     return sum / (icf_real)s->units;
 }
 
+#endif
+
+#ifndef ICFI_LAYER
+
+#ifndef ICF_NO_INTERIOR_POINT
+
+#define ICFI_LAYER 17
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
+/* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
+static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
+{
+    int good;
+    icfi_linear_prices(s, island);
+    good = ICFI_WIDEST(icfi_scale_units, (s));
+    ICFI_WIDEST_END();
+    return good && icfi_factor(s, island);
+}
+
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
+   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
+   longer ones nothing depends. */
+static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
+                                        icf_real mu, icf_real longer)
+{
+    icf_real reach;
+    ICFI_WIDEST(icfi_aim_units, (s, aim, mu, longer));
+    ICFI_WIDEST_END();
+    icfi_gather_impulses(s, island);
+    icfi_solve_for(s, island);
+    ICFI_WIDEST(icfi_read_directions, (s, island));
+    reach = ICFI_WIDEST(icfi_direct_units, (s, ICF_R(1.02)));
+    ICFI_WIDEST_END();
+    return reach;
+}
+
 /* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
@@ -9092,7 +9192,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
     alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
-    after = icfi_interior_mean_after(s, alpha) / mean;
+    after = ICFI_WIDEST(icfi_mean_after, (s, alpha)) / mean;
+    ICFI_WIDEST_END();
     sigma = icfi_min(icfi_max(after * after * after / 3, ICF_R(1e-6)), 1);
     mu = sigma * mean;
     reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
@@ -9121,7 +9222,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->common = alpha;
     island->alpha = icfi_min(1, (island->warm ? ICF_R(1.3) : 1) * alpha);
-    island->mean = icfi_interior_move(s, alpha, island->alpha);
+    island->mean = ICFI_WIDEST(icfi_move_units, (s, alpha, island->alpha));
+    ICFI_WIDEST_END();
     return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
