@@ -4169,7 +4169,16 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
 /* to += from, n numbers */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* from, icf_real* to)
 {
-    if (n == 6 && ICFI_LANES == 2) { /* the most frequent case, without a loop */
+#if ICFI_WIDE
+    if (n == 6 && ICFI_LANES == 4) { /* the most frequent case, without a loop */
+        ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
+        to += 4;
+        *(icfi_base_vector*)to =
+            *(const icfi_base_vector*)to + *(const icfi_base_vector*)(from + 4);
+        return;
+    }
+#endif
+    if (n == 6 && ICFI_LANES == 2) {
         ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
         ICFI_STORE(to + 2, ICFI_ADD(ICFI_LOAD(to + 2), ICFI_LOAD(from + 2)));
         ICFI_STORE(to + 4, ICFI_ADD(ICFI_LOAD(to + 4), ICFI_LOAD(from + 4)));
@@ -4192,6 +4201,13 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* f
 /* to = from */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_copy)(int32_t n, const icf_real* from, icf_real* to)
 {
+#if ICFI_WIDE
+    if (n == 6 && ICFI_LANES == 4) {
+        ICFI_STORE(to, ICFI_LOAD(from));
+        *(icfi_base_vector*)(to + 4) = *(const icfi_base_vector*)(from + 4);
+        return;
+    }
+#endif
     for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
         ICFI_STORE(to, ICFI_LOAD(from));
     }
@@ -5779,14 +5795,15 @@ typedef struct icfi_unit {
 typedef struct icfi_lever {
     icf_real sign;
     icf_vec3 r;
+    int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
 /* Where the pieces of a workspace are, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
-    size_t bias_at, block_at, lever, coupling_at, contact_start, contact_list, row_start, row_list,
-        key;
+    size_t bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list, row_start,
+        row_list, key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
         kept, unit;
     size_t scratch, from, contact, row, island;
@@ -5812,6 +5829,7 @@ typedef struct icfi_solve {
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
     icfi_lever* lever; /* of each block */
+    int32_t* kind;     /* 3 or 6, the rows of a link of free bodies and contacts alone; others 0 */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
     icf_real *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
@@ -5969,6 +5987,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->bias_at = icfi_arena_take(arena, l + 1, i4);
     at->block_at = icfi_arena_take(arena, b + 1, s8);
     at->lever = icfi_arena_take(arena, b, sizeof(icfi_lever));
+    at->kind = icfi_arena_take(arena, l, i4);
     at->coupling_at = icfi_arena_take(arena, m + 1, s8);
     at->contact_start = icfi_arena_take(arena, l + 2, i4);
     at->contact_list = icfi_arena_take(arena, (size_t)p->contacts, i4);
@@ -6075,6 +6094,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(bias_at, int32_t);
     ICFI_PIECE(block_at, size_t);
     ICFI_PIECE(lever, icfi_lever);
+    ICFI_PIECE(kind, int32_t);
     ICFI_PIECE(coupling_at, size_t);
     ICFI_PIECE(contact_start, int32_t);
     ICFI_PIECE(contact_list, int32_t);
@@ -6202,17 +6222,18 @@ ICFI_FORCE_INLINE void icfi_read_lever(int32_t rows, const icfi_lever* l, const 
 ICFI_FORCE_INLINE void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x,
                                        icf_real* to)
 {
-    icf_real a = l->sign * x[0], b = l->sign * x[1], c = l->sign * x[2];
+    icf_real sign = l->sign, a = sign * x[0], b = sign * x[1], c = sign * x[2];
+    icf_vec3 r = l->r;
     to[0] += a;
     to[1] += b;
     to[2] += c;
-    to[3] += l->r.y * c - l->r.z * b;
-    to[4] += l->r.z * a - l->r.x * c;
-    to[5] += l->r.x * b - l->r.y * a;
+    to[3] += r.y * c - r.z * b;
+    to[4] += r.z * a - r.x * c;
+    to[5] += r.x * b - r.y * a;
     if (rows < 6) return;
-    to[3] += l->sign * x[3];
-    to[4] += l->sign * x[4];
-    to[5] += l->sign * x[5];
+    to[3] += sign * x[3];
+    to[4] += sign * x[4];
+    to[5] += sign * x[5];
 }
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
@@ -6330,6 +6351,7 @@ static void icfi_find_levers(icfi_solve* s)
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             s->lever[k] = icfi_find_lever(p->link_rows[i], p->clique_sizes[p->block_clique[k]],
                                           p->blocks + s->block_at[k]);
+            s->lever[k].first = s->first[p->block_clique[k]];
         }
     }
 }
@@ -6537,6 +6559,14 @@ static int32_t icfi_find_islands(icfi_solve* s)
     return islands;
 }
 
+/* Whether a link is of one or two free bodies */
+static int icfi_has_levers(const icfi_solve* s, int32_t link)
+{
+    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
+    return (end == first + 1 && s->lever[first].sign != 0) ||
+           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
+}
+
 /* Sorts contacts and rows by their links. */
 static void icfi_sort_potentials(icfi_solve* s)
 {
@@ -6552,6 +6582,10 @@ static void icfi_sort_potentials(icfi_solve* s)
         icfi_sort_by(p->rows, &p->row->link, sizeof(icf_row), p->links, s->row_start, s->row_list);
     } else {
         for (i = 0; i <= p->links; i++) s->row_start[i] = 0;
+    }
+    for (i = 0; i < p->links; i++) {
+        int plain = icfi_has_levers(s, i) && s->row_start[i] == s->row_start[i + 1];
+        s->kind[i] = plain ? p->link_rows[i] : 0;
     }
 }
 
@@ -6863,14 +6897,6 @@ ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, c
     spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
 }
 
-/* Whether a link is of one or two free bodies */
-ICFI_FORCE_INLINE int icfi_has_levers(const icfi_solve* s, int32_t link)
-{
-    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
-    return (end == first + 1 && s->lever[first].sign != 0) ||
-           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
-}
-
 /* Adds K' W K of a link of any blocks, W by columns; `edge` is the number of its first pair, and goes on. */
 static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
                                  const icf_real* w, int32_t* edge)
@@ -6996,27 +7022,20 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
 ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
 ICFI_OPERATIONS(icfi_six, ICFI_SIX)
 
-/* Whether a link is of free bodies and contacts alone, which is what most are. What is done with a link is
-   compiled for such links of three rows, for those of six, and for all others (rows 0). */
-ICFI_INLINE_K int32_t ICFI_K(icfi_link_kind)(const icfi_solve* s, int32_t link)
-{
-    if (!icfi_has_levers(s, link) || s->row_start[link] != s->row_start[link + 1]) return 0;
-    return s->p->link_rows[link];
-}
+/* What is done with a link is compiled for each kind: links of free bodies and contacts alone, which is what
+   most are, of three rows or of six, and all others */
 
 /* u += K v of a link */
 ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, int32_t kind,
                                             const icf_real* v, icf_real u[6])
 {
     const icf_problem* p = s->p;
-    int32_t k = p->link_start[link];
+    const icfi_lever *l = s->lever + p->link_start[link], *end = s->lever + p->link_start[link + 1];
     if (!kind) {
         icfi_read_link(s, link, v, u);
         return;
     }
-    for (; k < p->link_start[link + 1]; k++) {
-        icfi_read_lever(kind, s->lever + k, v + s->first[p->block_clique[k]], u);
-    }
+    for (; l < end; l++) icfi_read_lever(kind, l, v + l->first, u);
 }
 
 /* sum += the impulses of a contact, at its link */
@@ -7050,21 +7069,20 @@ ICFI_INLINE_K void ICFI_K(icfi_push_blocks)(icfi_solve* s, int32_t link, int32_t
                                             const icf_real gamma[6])
 {
     const icf_problem* p = s->p;
-    int32_t b = p->link_start[link];
+    const icfi_lever *l = s->lever + p->link_start[link], *end = s->lever + p->link_start[link + 1];
+    icf_real* impulse = s->impulse;
     if (!kind) {
         icfi_gather_blocks(s, link, gamma);
         return;
     }
-    for (; b < p->link_start[link + 1]; b++) {
-        icfi_push_lever(kind, s->lever + b, gamma, s->impulse + s->first[p->block_clique[b]]);
-    }
+    for (; l < end; l++) icfi_push_lever(kind, l, gamma, impulse + l->first);
 }
 
 ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, int32_t kind)
 {
-    int32_t k, rows = kind ? kind : s->p->link_rows[link];
+    int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
     icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+    for (k = s->contact_start[link]; k < end; k++) {
         ICFI_K(icfi_add_impulse)(s->contact + s->contact_list[k], rows, gamma);
     }
     for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
@@ -7079,7 +7097,7 @@ ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_isla
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        int32_t link = island->link[n], kind = s->kind[link];
         if (kind == 3) {
             ICFI_K(icfi_gather_link)(s, link, 3);
         } else if (kind == 6) {
@@ -7093,12 +7111,12 @@ ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_isla
 ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, int32_t link,
                                            int32_t kind)
 {
-    int32_t k, i, rows = kind ? kind : s->p->link_rows[link];
+    int32_t k, i, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
     icf_real u[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0}, cost = 0;
     const icf_real* bias = s->p->link_bias;
     for (i = 0; bias && i < rows; i++) u[i] = bias[s->bias_at[link] + i];
     ICFI_K(icfi_read_blocks)(s, link, kind, s->v, u);
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+    for (k = s->contact_start[link]; k < end; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
         icfi_contact_velocity(c, rows, u, c->v, c->spin);
         c->v[0] += c->bias[0];
@@ -7126,7 +7144,7 @@ ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* isl
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        int32_t link = island->link[n], kind = s->kind[link];
         if (kind == 3) {
             ICFI_K(icfi_price_link)(s, island, link, 3);
         } else if (kind == 6) {
@@ -7139,10 +7157,10 @@ ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* isl
 
 ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, int32_t link, int32_t kind)
 {
-    int32_t k, rows = kind ? kind : s->p->link_rows[link];
+    int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
     icf_real du[6] = {0, 0, 0, 0, 0, 0};
     ICFI_K(icfi_read_blocks)(s, link, kind, s->dv, du);
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+    for (k = s->contact_start[link]; k < end; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
         icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
     }
@@ -7157,7 +7175,7 @@ ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_i
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = ICFI_K(icfi_link_kind)(s, link);
+        int32_t link = island->link[n], kind = s->kind[link];
         if (kind == 3) {
             ICFI_K(icfi_read_direction)(s, link, 3);
         } else if (kind == 6) {
@@ -7370,7 +7388,7 @@ ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_is
     icf_real w[36];
     for (n = 0; n < links; n++) {
         int32_t link = island->link[n];
-        if (!icfi_has_levers(s, link)) {
+        if (!s->kind[link] && !icfi_has_levers(s, link)) {
             ICFI_K(icfi_link_hessian)(s, link, w);
             icfi_assemble_blocks(s, island, link, w, &edge);
         } else if (s->p->link_rows[link] == 6) {
