@@ -8337,9 +8337,10 @@ ICFI_HOT void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4]
 {
     icf_real eta = inverse ? t->by_eta : t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
     icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
-    int k;
     y[0] = eta * (t->scale[0] * x[0] + p);
-    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
+    y[1] = eta * (x[1] + sign * q * t->scale[1]);
+    y[2] = eta * (x[2] + sign * q * t->scale[2]);
+    y[3] = eta * (x[3] + sign * q * t->scale[3]);
 }
 
 /* Nesterov-Todd scaling and Theta at s, lambda */
@@ -8411,9 +8412,10 @@ ICFI_HOT void icfi_unit_scale(icfi_unit* t)
 ICFI_HOT void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
 {
     icf_real p = icfi_dot3(t->axis, x + 1), q = (t->along - t->side) * p + t->th0 * x[0];
-    int k;
     y[0] = t->th00 * x[0] + t->th0 * p;
-    for (k = 0; k < 3; k++) y[k + 1] = t->side * x[k + 1] + q * t->axis[k];
+    y[1] = t->side * x[1] + q * t->axis[0];
+    y[2] = t->side * x[2] + q * t->axis[1];
+    y[3] = t->side * x[3] + q * t->axis[2];
 }
 
 /* What the direction for the target p takes of the impulse if v stays: d0 */
@@ -8443,7 +8445,9 @@ ICFI_HOT void icfi_unit_target(icfi_unit* t)
     icfi_unit_theta(t, t->rp, y);
     f = p[0] - t->ru;
     d[0] = p[0] - t->k0 * f - y[0];
-    for (k = 1; k < 4; k++) d[k] = p[k] - t->kr * t->axis[k - 1] * f - y[k];
+    d[1] = p[1] - t->kr * t->axis[0] * f - y[1];
+    d[2] = p[2] - t->kr * t->axis[1] * f - y[2];
+    d[3] = p[3] - t->kr * t->axis[2] * f - y[3];
 }
 
 /* The direction of a unit for the target p, when its velocity changes by `in` */
@@ -8472,11 +8476,14 @@ ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         return;
     }
     icfi_unit_theta(t, y, x);
-    for (k = 0; k < 4; k++) {
-        t->d.lam[k] = d[k] - x[k];
-        t->d.s[k] = y[k] + t->rp[k];
-    }
-    if (t->kind == ICFI_UNIT_FRICTION) t->d.lam[0] = 0;
+    t->d.lam[0] = t->kind == ICFI_UNIT_FRICTION ? 0 : d[0] - x[0];
+    t->d.lam[1] = d[1] - x[1];
+    t->d.lam[2] = d[2] - x[2];
+    t->d.lam[3] = d[3] - x[3];
+    t->d.s[0] = y[0] + t->rp[0];
+    t->d.s[1] = y[1] + t->rp[1];
+    t->d.s[2] = y[2] + t->rp[2];
+    t->d.s[3] = y[3] + t->rp[3];
     t->d.u = 0;
     if (t->kind == ICFI_UNIT_SAP) {
         t->d.s[0] += t->r0 * t->d.lam[0];
@@ -8484,7 +8491,9 @@ ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         return;
     }
     t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
-    for (k = 0; k < 3; k++) t->d.u -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
+    t->d.u -= t->kr * t->axis[0] * t->d.s[1];
+    t->d.u -= t->kr * t->axis[1] * t->d.s[2];
+    t->d.u -= t->kr * t->axis[2] * t->d.s[3];
     t->d.s[0] += t->d.u;
 }
 
@@ -8494,7 +8503,10 @@ ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_r
 {
     icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
-    for (k = 0; k < 4; k++) x[k] = s[k] + most * d[k];
+    x[0] = s[0] + most * d[0];
+    x[1] = s[1] + most * d[1];
+    x[2] = s[2] + most * d[2];
+    x[3] = s[3] + most * d[3];
     if (x[0] > 0 && x[0] * x[0] > icfi_dot3(x + 1, x + 1)) return most;
     i = 1 / s[0];
     if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
@@ -8514,40 +8526,46 @@ ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_r
 /* z = x o y, in the algebra of the cone: (x.y, x0 yr + y0 xr) */
 ICFI_HOT void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
 {
-    int k;
     z[0] = x[0] * y[0] + icfi_dot3(x + 1, y + 1);
-    for (k = 1; k < 4; k++) z[k] = x[0] * y[k] + y[0] * x[k];
+    z[1] = x[0] * y[1] + y[0] * x[1];
+    z[2] = x[0] * y[2] + y[0] * x[2];
+    z[3] = x[0] * y[3] + y[0] * x[3];
 }
 
 /* x += W^-1 y with nu o y = c, nu = W lambda */
 ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
     icf_real y[4], z[4], i = t->by_nu;
-    int k;
     y[0] = (c[0] - icfi_dot3(t->nu + 1, c + 1) * i) * i * t->by_det;
-    for (k = 1; k < 4; k++) y[k] = (c[k] - y[0] * t->nu[k]) * i;
+    y[1] = (c[1] - y[0] * t->nu[1]) * i;
+    y[2] = (c[2] - y[0] * t->nu[2]) * i;
+    y[3] = (c[3] - y[0] * t->nu[3]) * i;
     icfi_unit_w(t, y, z, 1);
-    for (k = 0; k < 4; k++) x[k] += z[k];
+    x[0] += z[0];
+    x[1] += z[1];
+    x[2] += z[2];
+    x[3] += z[3];
 }
 
 /* The target s o lambda = mu omega, in the first order */
 ICFI_HOT void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
     icf_real f = mu * t->omega * t->by_s;
-    int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->p[0] = f - t->lam[0];
         return;
     }
     f *= t->by_s * t->by_s_det; /* s^-1 = (s0, -sr) / det s */
-    for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
+    t->p[0] = -t->lam[0] + f * t->s[0];
+    t->p[1] = -t->lam[1] - f * t->s[1];
+    t->p[2] = -t->lam[2] - f * t->s[2];
+    t->p[3] = -t->lam[3] - f * t->s[3];
 }
 
 /* Mehrotra's after a predictor: that, less the second order of both sides */
 ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], b[4], c[4], slope, bend;
-    int k;
     icfi_unit_aim(t, mu);
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->p[0] -= t->d.s[0] * t->d.lam[0] * t->by_s;
@@ -8555,7 +8573,10 @@ ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
         icfi_unit_w(t, t->d.s, a, 1);
         icfi_unit_w(t, t->d.lam, b, 0);
         icfi_cone_multiply(a, b, c);
-        for (k = 0; k < 4; k++) c[k] = -c[k];
+        c[0] = -c[0];
+        c[1] = -c[1];
+        c[2] = -c[2];
+        c[3] = -c[3];
         icfi_unit_add_corrector(t, c, t->p);
     }
     if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
@@ -8611,7 +8632,13 @@ ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int ch
                                  icf_real in[3])
 {
     const icfi_contact_state* c = s->contact + t->of;
-    const icf_real* from;
+    const icf_real* from = change ? c->dv : c->v;
+    if (t->role == ICFI_ROLE_CONTACT) {
+        in[0] = from[0];
+        in[1] = from[1];
+        in[2] = from[2];
+        return;
+    }
     in[0] = in[1] = in[2] = 0;
     if (t->role == ICFI_ROLE_ROW) {
         const icfi_row_state* r = s->row + t->of;
@@ -8623,11 +8650,7 @@ ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int ch
         }
         return;
     }
-    if (t->role == ICFI_ROLE_CONTACT) {
-        from = change ? c->dv : c->v;
-    } else {
-        from = change ? c->spin_dv : c->spin;
-    }
+    from = change ? c->spin_dv : c->spin;
     if (t->role == ICFI_ROLE_TORSION) {
         in[0] = from[2];
     } else {
@@ -8640,22 +8663,28 @@ ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int ch
 ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
-    icf_real x[3];
-    int k;
-    for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 3); k++) x[k] = t->lam[k] + t->d0[k];
+    icf_real x0 = t->lam[0] + t->d0[0], x1, x2;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->role == ICFI_ROLE_ROW) {
+            s->row[t->of].price[1] = s->row[t->of].term.sign * x0;
+        } else {
+            c->price.impulse[2] = t->b0 * x0 - t->pull;
+        }
+        return;
+    }
+    x1 = t->lam[1] + t->d0[1];
+    x2 = t->lam[2] + t->d0[2];
     if (t->role == ICFI_ROLE_ROW) {
-        icfi_row_state* r = s->row + t->of;
-        r->price[1] = t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
+        s->row[t->of].price[1] = t->b1 * x1;
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_impulse[2] = t->b1 * x[1];
+        c->spin_impulse[2] = t->b1 * x1;
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_impulse[0] = t->b1 * x[1];
-        c->spin_impulse[1] = t->b2 * x[2];
+        c->spin_impulse[0] = t->b1 * x1;
+        c->spin_impulse[1] = t->b2 * x2;
     } else {
-        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x[0] - t->pull;
-        if (t->kind == ICFI_UNIT_NORMAL) return;
-        c->price.impulse[0] = t->b1 * x[1];
-        c->price.impulse[1] = t->b2 * x[2];
+        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x0 - t->pull;
+        c->price.impulse[0] = t->b1 * x1;
+        c->price.impulse[1] = t->b2 * x2;
     }
 }
 
@@ -8663,11 +8692,23 @@ ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
-    icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
-    icf_real h11 = t->b1 * t->b1 * (t->side + f * x * x), h12 = t->b1 * t->b2 * f * x * y;
-    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y), *h = c->price.h;
+    icf_real f, x, y, h11, h12, h22, *h = c->price.h;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->role == ICFI_ROLE_ROW) {
+            s->row[t->of].price[2] = t->th00;
+        } else {
+            h[5] = t->b0 * t->b0 * t->th00;
+        }
+        return;
+    }
+    f = t->along - t->side;
+    x = t->axis[0];
+    y = t->axis[1];
+    h11 = t->b1 * t->b1 * (t->side + f * x * x);
+    h12 = t->b1 * t->b2 * f * x * y;
+    h22 = t->b2 * t->b2 * (t->side + f * y * y);
     if (t->role == ICFI_ROLE_ROW) {
-        s->row[t->of].price[2] = t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
+        s->row[t->of].price[2] = h11;
     } else if (t->role == ICFI_ROLE_TORSION) {
         c->spin_h[3] = h11;
     } else if (t->role == ICFI_ROLE_ROLLING) {
@@ -8676,7 +8717,6 @@ ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
         c->spin_h[2] = h22;
     } else {
         if (t->kind != ICFI_UNIT_FRICTION) h[5] = t->b0 * t->b0 * t->th00;
-        if (t->kind == ICFI_UNIT_NORMAL) return;
         h[0] = h11;
         h[1] = h12;
         h[2] = t->b1 * t->b0 * t->th0 * x;
