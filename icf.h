@@ -2766,10 +2766,10 @@ ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, con
         icf_real* p = part + q * ICFI_SUMS;
         const icf_real* c = a + q * ld;
         for (i = whole; i < n; i++) p[i - whole] -= c[i] * w[i];
-        for (k = ICFI_SUMS / 2; k > 0; k /= 2) {
-            for (i = 0; i < k; i++) p[i] += p[i + k];
+        if (ICFI_SUMS == 8) {
+            for (i = 0; i < 4; i++) p[i] += p[i + 4];
         }
-        sum[q] = p[0];
+        sum[q] = (p[0] + p[2]) + (p[1] + p[3]);
     }
 }
 
@@ -5451,19 +5451,25 @@ typedef struct icfi_price {
 /* l = gamma_n0 |x|_s + ell(vn) */
 ICFI_FORCE_INLINE void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
 {
-    icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
+    icfi_soft s;
     icf_real out[3];
     p->feasible = icfi_normal_price(&t->normal, v[2], out);
+    p->cost = out[0];
+    p->impulse[2] = out[1];
+    p->h[2] = p->h[4] = 0;
+    p->h[5] = -out[2];
+    if (t->impulse0 == 0) { /* as where the contact was open */
+        p->impulse[0] = p->impulse[1] = 0;
+        p->h[0] = p->h[1] = p->h[3] = 0;
+        return;
+    }
+    s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
     p->cost = t->impulse0 * s.value + out[0];
     p->impulse[0] = -t->impulse0 * s.g1;
     p->impulse[1] = -t->impulse0 * s.g2;
-    p->impulse[2] = out[1];
     p->h[0] = t->impulse0 * s.h11;
     p->h[1] = t->impulse0 * s.h12;
-    p->h[2] = 0;
     p->h[3] = t->impulse0 * s.h22;
-    p->h[4] = 0;
-    p->h[5] = -out[2];
 }
 
 /* l = ell(z), z = vn - |x|_s */
@@ -5719,21 +5725,23 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 #define ICFI_OPTIONS_COOKIE 0x1cf0097e
 #define ICFI_SOLVED 0x1cf5017e
 
-/* A contact in a solve: it is kept until the next one, for icf_get_contact. */
+/* A contact in a solve: it is kept until the next one, for icf_get_contact. What directions read is together,
+   at the start. */
 typedef struct icfi_contact_state {
+    int32_t rows, spins;
+    icf_real dv[3];   /* velocity of the direction */
+    icfi_price price; /* at v */
+    icf_real s[18];   /* v = S u + bias: 3 x rows, row-major */
+    icf_real bias[3], v[3];
     icf_contact_term term;
-    icf_real s[18];                      /* v = S u + bias: 3 x rows, row-major */
-    icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
     icf_real gap;                        /* phi of a barrier, at v */
     icf_real w, relaxation;              /* what else icf_get_contact wants */
     icf_real guess[3];                   /* impulse_guess, n >= 0 */
     icf_real y[2];                       /* dual of friction, of Newton's method */
-    icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
     icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
     icf_real spin_w, rolling, torsion,
         eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
-    int32_t rows, spins;
 } icfi_contact_state;
 
 typedef struct icfi_row_state {
@@ -5763,31 +5771,36 @@ typedef struct icfi_unit_way {
     icf_real s[4], lam[4], u;
 } icfi_unit_way;
 
-/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. */
+/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. What a
+   normal unit has is together, at the start. */
 typedef struct icfi_unit {
     int32_t kind, role, of; /* of: the contact or row */
+    int32_t ends;           /* law: whether its force ends at b */
     const icf_normal* law;
-    icf_real b0, b1, b2;            /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
-    icf_real h0, h1, eps;           /* h = (h0, h1, 0, eps) */
-    icf_real r0, r1;                /* R = diag(r0, r1, r1) */
-    icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real b0, h0, r0;            /* see b1, h1 and r1 */
+    icf_real u, ru, bend;           /* residual; ell''(u) */
+    icf_real t00, give, k0, th00;   /* see below */
+    icf_real by_s;                  /* 1 / s0 */
+    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real pull;                  /* what the normal impulse is less than lambda_0 */
     icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
-    icf_real w;                     /* inverse effective mass */
-    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
-    int32_t ends;                   /* law: whether its force ends at b */
-    icf_real s[4], lam[4], u, p[4]; /* p: the target */
-    icfi_unit_way d, kept;          /* a direction, and the one before it */
-    icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
+    icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real w;                     /* inverse effective mass */
+    icf_real s[4], lam[4], p[4];    /* p: the target */
+    icf_real rp[4];                 /* residuals */
     icf_real d0[4];                 /* what lambda changes by if v stays */
+    icfi_unit_way d, kept;          /* a direction, and the one before it */
+    icf_real b1, b2;                /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
+    icf_real h1, eps;               /* h = (h0, h1, 0, eps) */
+    icf_real r1;                    /* R = diag(r0, r1, r1) */
     icf_real scale[4], eta, by_eta; /* w of W, eta and 1 / eta */
     icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
     icf_real by_nu, by_det;         /* 1 / nu0; nu0^2 / det nu */
-    icf_real by_s, by_s_det;        /* 1 / s0; s0^2 / det s */
-    icf_real axis[3], th00, th0, side,
-        along; /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
-    icf_real k0, kr, t00, give; /* k = (k0, kr axis); 1 / (bend + t00) */
+    icf_real by_s_det;              /* s0^2 / det s */
+    icf_real axis[3], th0, side,
+        along;   /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
+    icf_real kr; /* k = (k0, kr axis); give = 1 / (bend + t00) */
 } icfi_unit;
 
 /* A block that reads a free body, [I, -[r]x; 0, I] times `sign`: the velocity of a point of it, at r from
@@ -9128,7 +9141,13 @@ ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_
         case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
         case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
         default:
-            t->kept = t->d;
+            if (t->kind == ICFI_UNIT_NORMAL) {
+                t->kept.s[0] = t->d.s[0];
+                t->kept.lam[0] = t->d.lam[0];
+                t->kept.u = t->d.u;
+            } else {
+                t->kept = t->d;
+            }
             icfi_unit_center(t, longer, mu, by_mu);
             break;
         }
