@@ -9064,7 +9064,7 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 
 /* What the targets of units are next */
 typedef enum icfi_aim {
-    ICFI_AIM_PREDICT,
+    ICFI_AIM_PREDICT,   /* 0, as icfi_interior_factor leaves them */
     ICFI_AIM_CORRECT,   /* Mehrotra's */
     ICFI_AIM_UNCORRECT, /* without the second order */
     ICFI_AIM_CENTER     /* Gondzio's, added to what they were */
@@ -9107,7 +9107,8 @@ static icf_real icfi_interior_mean(const icfi_solve* s)
 
 #if defined(ICFI_LAYER) && ICFI_LAYER == 17 /* included by itself: passes over all units */
 
-/* Residuals, scaling and Hessians of all units at s->v. 0: some law has no value. */
+/* Residuals, scaling and Hessians of all units at s->v, and what icfi_aim_units does, for the target 0.
+   Answers 0 if some law has no value. */
 ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
 {
     int32_t i;
@@ -9124,6 +9125,9 @@ ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
         t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
         icfi_unit_scale(t);
         icfi_unit_set_hessian(s, t);
+        icfi_unit_aim(t, 0);
+        icfi_unit_target(t);
+        icfi_unit_set_impulse(s, t);
     }
     return 1;
 }
@@ -9137,7 +9141,6 @@ ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
         switch (aim) {
-        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
         case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
         case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
         default:
@@ -9251,8 +9254,10 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
                                         icf_real mu, icf_real longer)
 {
     icf_real reach;
-    ICFI_WIDEST(icfi_aim_units, (s, aim, mu, longer));
-    ICFI_WIDEST_END();
+    if (aim != ICFI_AIM_PREDICT) {
+        ICFI_WIDEST(icfi_aim_units, (s, aim, mu, longer));
+        ICFI_WIDEST_END();
+    }
     icfi_gather_impulses(s, island);
     icfi_solve_for(s, island);
     ICFI_WIDEST(icfi_read_directions, (s, island));
