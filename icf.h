@@ -1813,12 +1813,18 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
 #define ICFI_NOINLINE __attribute__((noinline)) /* where frames would add up */
+#ifdef __OPTIMIZE__
+#define ICFI_HOT ICFI_FORCE_INLINE
+#else /* there, what is inlined shares no room in a frame */
+#define ICFI_HOT static inline
+#endif
 #define ICFI_MEMCPY __builtin_memcpy
 #define ICFI_MEMSET __builtin_memset
 #define ICFI_MEMCMP __builtin_memcmp
 #else
 #include <string.h>
 #define ICFI_NOINLINE
+#define ICFI_HOT static inline
 #ifdef _MSC_VER
 #define ICFI_FORCE_INLINE static __forceinline
 #else
@@ -2766,10 +2772,10 @@ ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, con
         icf_real* p = part + q * ICFI_SUMS;
         const icf_real* c = a + q * ld;
         for (i = whole; i < n; i++) p[i - whole] -= c[i] * w[i];
-        for (k = ICFI_SUMS / 2; k > 0; k /= 2) {
-            for (i = 0; i < k; i++) p[i] += p[i + k];
+        if (ICFI_SUMS == 8) {
+            for (i = 0; i < 4; i++) p[i] += p[i + 4];
         }
-        sum[q] = p[0];
+        sum[q] = (p[0] + p[2]) + (p[1] + p[3]);
     }
 }
 
@@ -4178,7 +4184,16 @@ static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, i
 /* to += from, n numbers */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* from, icf_real* to)
 {
-    if (n == 6 && ICFI_LANES == 2) { /* the most frequent case, without a loop */
+#if ICFI_WIDE
+    if (n == 6 && ICFI_LANES == 4) { /* the most frequent case, without a loop */
+        ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
+        to += 4;
+        *(icfi_base_vector*)to =
+            *(const icfi_base_vector*)to + *(const icfi_base_vector*)(from + 4);
+        return;
+    }
+#endif
+    if (n == 6 && ICFI_LANES == 2) {
         ICFI_STORE(to, ICFI_ADD(ICFI_LOAD(to), ICFI_LOAD(from)));
         ICFI_STORE(to + 2, ICFI_ADD(ICFI_LOAD(to + 2), ICFI_LOAD(from + 2)));
         ICFI_STORE(to + 4, ICFI_ADD(ICFI_LOAD(to + 4), ICFI_LOAD(from + 4)));
@@ -4201,6 +4216,13 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_add)(int32_t n, const icf_real* f
 /* to = from */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_copy)(int32_t n, const icf_real* from, icf_real* to)
 {
+#if ICFI_WIDE
+    if (n == 6 && ICFI_LANES == 4) {
+        ICFI_STORE(to, ICFI_LOAD(from));
+        *(icfi_base_vector*)(to + 4) = *(const icfi_base_vector*)(from + 4);
+        return;
+    }
+#endif
     for (; n >= ICFI_LANES; n -= ICFI_LANES, from += ICFI_LANES, to += ICFI_LANES) {
         ICFI_STORE(to, ICFI_LOAD(from));
     }
@@ -4987,7 +5009,7 @@ static icf_real icfi_log_below_one(icf_real t)
 
 /* ---- normal laws: v -> cost, n >= 0, n' <= 0 ---- */
 
-static int icfi_nothing(icf_real out[3])
+ICFI_FORCE_INLINE int icfi_nothing(icf_real out[3])
 {
     out[0] = out[1] = out[2] = 0;
     return 1;
@@ -4995,7 +5017,7 @@ static int icfi_nothing(icf_real out[3])
 
 /* f = k (-phi)+ (1 - d v)+ : n = (push + K x)(bhat + d x), x = vhat - v; push = K ahat, and one of
    push and bhat is 0 */
-static int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
+ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
 {
     icf_real x = n->vhat - v, a, b;
     if (!(x > 0)) return icfi_nothing(out);
@@ -5094,6 +5116,13 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     out[1] = n->push;
     out[2] = 0;
     return 1;
+}
+
+/* The same with the default law in line */
+ICFI_FORCE_INLINE int icfi_normal_price(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    if (n->law == ICF_LAW_HUNT_CROSSLEY) return icfi_hunt_crossley(n, v, out);
+    return icf_normal_evaluate(n, v, out);
 }
 
 /* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
@@ -5446,21 +5475,27 @@ typedef struct icfi_price {
 } icfi_price;
 
 /* l = gamma_n0 |x|_s + ell(vn) */
-static void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+ICFI_FORCE_INLINE void icfi_lagged(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
 {
-    icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
+    icfi_soft s;
     icf_real out[3];
-    p->feasible = icf_normal_evaluate(&t->normal, v[2], out);
+    p->feasible = icfi_normal_price(&t->normal, v[2], out);
+    p->cost = out[0];
+    p->impulse[2] = out[1];
+    p->h[2] = p->h[4] = 0;
+    p->h[5] = -out[2];
+    if (t->impulse0 == 0) { /* as where the contact was open */
+        p->impulse[0] = p->impulse[1] = 0;
+        p->h[0] = p->h[1] = p->h[3] = 0;
+        return;
+    }
+    s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
     p->cost = t->impulse0 * s.value + out[0];
     p->impulse[0] = -t->impulse0 * s.g1;
     p->impulse[1] = -t->impulse0 * s.g2;
-    p->impulse[2] = out[1];
     p->h[0] = t->impulse0 * s.h11;
     p->h[1] = t->impulse0 * s.h12;
-    p->h[2] = 0;
     p->h[3] = t->impulse0 * s.h22;
-    p->h[4] = 0;
-    p->h[5] = -out[2];
 }
 
 /* l = ell(z), z = vn - |x|_s */
@@ -5517,7 +5552,8 @@ static void icfi_sap(const icf_contact_term* t, const icf_real v[3], icfi_price*
     p->h[5] = k;
 }
 
-static void icfi_contact_price(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
+ICFI_FORCE_INLINE void icfi_contact_price(const icf_contact_term* t, const icf_real v[3],
+                                          icfi_price* p)
 {
     switch (t->model) {
     case ICF_MODEL_LAGGED: icfi_lagged(t, v, p); break;
@@ -5715,21 +5751,23 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 #define ICFI_OPTIONS_COOKIE 0x1cf0097e
 #define ICFI_SOLVED 0x1cf5017e
 
-/* A contact in a solve: it is kept until the next one, for icf_get_contact. */
+/* A contact in a solve: it is kept until the next one, for icf_get_contact. What directions read is together,
+   at the start. */
 typedef struct icfi_contact_state {
+    int32_t rows, spins;
+    icf_real dv[3];   /* velocity of the direction */
+    icfi_price price; /* at v */
+    icf_real s[18];   /* v = S u + bias: 3 x rows, row-major */
+    icf_real bias[3], v[3];
     icf_contact_term term;
-    icf_real s[18];                      /* v = S u + bias: 3 x rows, row-major */
-    icf_real bias[3], v[3], dv[3];       /* velocity of the contact, and of the direction */
     icf_real gap;                        /* phi of a barrier, at v */
     icf_real w, relaxation;              /* what else icf_get_contact wants */
     icf_real guess[3];                   /* impulse_guess, n >= 0 */
     icf_real y[2];                       /* dual of friction, of Newton's method */
-    icfi_price price;                    /* at v */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
     icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
     icf_real spin_w, rolling, torsion,
         eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
-    int32_t rows, spins;
 } icfi_contact_state;
 
 typedef struct icfi_row_state {
@@ -5759,31 +5797,36 @@ typedef struct icfi_unit_way {
     icf_real s[4], lam[4], u;
 } icfi_unit_way;
 
-/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. */
+/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. What a
+   normal unit has is together, at the start. */
 typedef struct icfi_unit {
     int32_t kind, role, of; /* of: the contact or row */
+    int32_t ends;           /* law: whether its force ends at b */
     const icf_normal* law;
-    icf_real b0, b1, b2;            /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
-    icf_real h0, h1, eps;           /* h = (h0, h1, 0, eps) */
-    icf_real r0, r1;                /* R = diag(r0, r1, r1) */
-    icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real b0, h0, r0;            /* see b1, h1 and r1 */
+    icf_real u, ru, bend;           /* residual; ell''(u) */
+    icf_real t00, give, k0, th00;   /* see below */
+    icf_real by_s;                  /* 1 / s0 */
+    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real pull;                  /* what the normal impulse is less than lambda_0 */
     icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
-    icf_real w;                     /* inverse effective mass */
-    icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
     icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
-    int32_t ends;                   /* law: whether its force ends at b */
-    icf_real s[4], lam[4], u, p[4]; /* p: the target */
-    icfi_unit_way d, kept;          /* a direction, and the one before it */
-    icf_real rp[4], ru, bend;       /* residuals; ell''(u) */
+    icf_real c;                     /* friction, motor: lambda_0 */
+    icf_real w;                     /* inverse effective mass */
+    icf_real s[4], lam[4], p[4];    /* p: the target */
+    icf_real rp[4];                 /* residuals */
     icf_real d0[4];                 /* what lambda changes by if v stays */
+    icfi_unit_way d, kept;          /* a direction, and the one before it */
+    icf_real b1, b2;                /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
+    icf_real h1, eps;               /* h = (h0, h1, 0, eps) */
+    icf_real r1;                    /* R = diag(r0, r1, r1) */
     icf_real scale[4], eta, by_eta; /* w of W, eta and 1 / eta */
     icf_real share, nu[4];          /* 1 / (1 + w0); W lambda */
     icf_real by_nu, by_det;         /* 1 / nu0; nu0^2 / det nu */
-    icf_real by_s, by_s_det;        /* 1 / s0; s0^2 / det s */
-    icf_real axis[3], th00, th0, side,
-        along; /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
-    icf_real k0, kr, t00, give; /* k = (k0, kr axis); 1 / (bend + t00) */
+    icf_real by_s_det;              /* s0^2 / det s */
+    icf_real axis[3], th0, side,
+        along;   /* Theta = [th00, th0 axis'; ., side I + (along - side) axis axis'] */
+    icf_real kr; /* k = (k0, kr axis); give = 1 / (bend + t00) */
 } icfi_unit;
 
 /* A block that reads a free body, [I, -[r]x; 0, I] times `sign`: the velocity of a point of it, at r from
@@ -5791,16 +5834,17 @@ typedef struct icfi_unit {
 typedef struct icfi_lever {
     icf_real sign;
     icf_vec3 r;
+    int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
 /* Where the pieces of a workspace are, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
-    size_t bias_at, block_at, lever, coupling_at, contact_start, contact_list, row_start, row_list,
-        key;
-    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, du, best,
-        hold, kept, unit;
+    size_t bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list, row_start,
+        row_list, key;
+    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
+        kept, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
@@ -5824,8 +5868,9 @@ typedef struct icfi_solve {
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
     icfi_lever* lever; /* of each block */
+    int32_t* kind;     /* 3 or 6, the rows of a link of free bodies and contacts alone; others 0 */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *du, *scratch, *from, *best, *hold, *kept;
+    icf_real *scratch, *from, *best, *hold, *kept;
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
@@ -5967,7 +6012,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
 {
     const size_t i4 = sizeof(int32_t), s8 = sizeof(size_t), r = sizeof(icf_real);
     size_t n = (size_t)sizes->unknowns, c = (size_t)p->cliques, l = (size_t)p->links;
-    size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks, e = (size_t)sizes->link_rows;
+    size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks;
     at->first = icfi_arena_take(arena, c + 1, i4);
     at->mass_at = icfi_arena_take(arena, c + 1, s8);
     at->group = icfi_arena_take(arena, c, i4);
@@ -5981,6 +6026,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->bias_at = icfi_arena_take(arena, l + 1, i4);
     at->block_at = icfi_arena_take(arena, b + 1, s8);
     at->lever = icfi_arena_take(arena, b, sizeof(icfi_lever));
+    at->kind = icfi_arena_take(arena, l, i4);
     at->coupling_at = icfi_arena_take(arena, m + 1, s8);
     at->contact_start = icfi_arena_take(arena, l + 2, i4);
     at->contact_list = icfi_arena_take(arena, (size_t)p->contacts, i4);
@@ -5998,7 +6044,6 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->free_momentum = icfi_arena_take(arena, n, r);
     at->dv = icfi_arena_take(arena, n, r);
     at->dp = icfi_arena_take(arena, n, r);
-    at->du = icfi_arena_take(arena, e, r);
     at->best = icfi_arena_take(arena, n, r);
     at->hold = icfi_arena_take(arena, n, r);
     at->kept = icfi_arena_take(arena, n, r);
@@ -6088,6 +6133,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(bias_at, int32_t);
     ICFI_PIECE(block_at, size_t);
     ICFI_PIECE(lever, icfi_lever);
+    ICFI_PIECE(kind, int32_t);
     ICFI_PIECE(coupling_at, size_t);
     ICFI_PIECE(contact_start, int32_t);
     ICFI_PIECE(contact_list, int32_t);
@@ -6105,7 +6151,6 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(free_momentum, icf_real);
     ICFI_PIECE(dv, icf_real);
     ICFI_PIECE(dp, icf_real);
-    ICFI_PIECE(du, icf_real);
     ICFI_PIECE(best, icf_real);
     ICFI_PIECE(hold, icf_real);
     ICFI_PIECE(kept, icf_real);
@@ -6206,7 +6251,8 @@ static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 }
 
 /* u += K v */
-static void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v, icf_real* u)
+ICFI_FORCE_INLINE void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v,
+                                       icf_real* u)
 {
     icf_vec3 r = l->r;
     u[0] += l->sign * (v[0] + (v[4] * r.z - v[5] * r.y));
@@ -6219,55 +6265,21 @@ static void icfi_read_lever(int32_t rows, const icfi_lever* l, const icf_real* v
 }
 
 /* to += K' x */
-static void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x, icf_real* to)
+ICFI_FORCE_INLINE void icfi_push_lever(int32_t rows, const icfi_lever* l, const icf_real* x,
+                                       icf_real* to)
 {
-    icf_real a = l->sign * x[0], b = l->sign * x[1], c = l->sign * x[2];
+    icf_real sign = l->sign, a = sign * x[0], b = sign * x[1], c = sign * x[2];
+    icf_vec3 r = l->r;
     to[0] += a;
     to[1] += b;
     to[2] += c;
-    to[3] += l->r.y * c - l->r.z * b;
-    to[4] += l->r.z * a - l->r.x * c;
-    to[5] += l->r.x * b - l->r.y * a;
+    to[3] += r.y * c - r.z * b;
+    to[4] += r.z * a - r.x * c;
+    to[5] += r.x * b - r.y * a;
     if (rows < 6) return;
-    to[3] += l->sign * x[3];
-    to[4] += l->sign * x[4];
-    to[5] += l->sign * x[5];
-}
-
-/* T = W K but for the sign, 6 x 6 whatever the rows */
-static void icfi_turn_lever(int32_t rows, const icfi_lever* l, const icf_real* w, icf_real t[36])
-{
-    int32_t i;
-    for (i = 0; i < rows; i++, w += rows, t += 6) {
-        t[0] = w[0];
-        t[1] = w[1];
-        t[2] = w[2];
-        t[3] = l->r.y * w[2] - l->r.z * w[1];
-        t[4] = l->r.z * w[0] - l->r.x * w[2];
-        t[5] = l->r.x * w[1] - l->r.y * w[0];
-        if (rows < 6) continue;
-        t[3] += w[3];
-        t[4] += w[4];
-        t[5] += w[5];
-    }
-    for (i = 6 * rows; i < 36; i++) t++[0] = 0;
-}
-
-/* Column by column, ld apart: to += sign K' T but for the sign of K */
-static void icfi_add_lever(const icfi_lever* l, icf_real sign, const icf_real t[36], icf_real* to,
-                           int32_t ld)
-{
-    int32_t i;
-    icf_real *second = to + ld, *third = second + ld, *turn = third + ld;
-    for (i = 0; i < 6; i++) {
-        icf_real x = t[i], y = t[6 + i], z = t[12 + i];
-        to[i] += sign * x;
-        second[i] += sign * y;
-        third[i] += sign * z;
-        turn[i] += sign * (t[18 + i] + (l->r.y * z - l->r.z * y));
-        turn[ld + i] += sign * (t[24 + i] + (l->r.z * x - l->r.x * z));
-        turn[2 * ld + i] += sign * (t[30 + i] + (l->r.x * y - l->r.y * x));
-    }
+    to[3] += sign * x[3];
+    to[4] += sign * x[4];
+    to[5] += sign * x[5];
 }
 
 /* ---- the door: everything that the caller gives is looked at once ---- */
@@ -6362,6 +6374,7 @@ static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32
         s[4] = p.z * x - p.x * z;
         s[5] = p.x * y - p.y * x;
     }
+    if (rows == 3) s[0] = 0; /* vectors of four are read from each row */
 }
 
 /* The levers of links, of which nothing but r can be other than finite; and whether all numbers are */
@@ -6376,6 +6389,7 @@ static int icfi_find_levers(icfi_solve* s)
             const icf_real* block = p->blocks + s->block_at[k];
             icfi_lever l = icfi_find_lever(rows, n, block);
             s->lever[k] = l;
+            s->lever[k].first = s->first[p->block_clique[k]];
             finite &= l.sign != 0 ? icfi_finite3(l.r.x, l.r.y, l.r.z)
                                   : icfi_all_finite((size_t)rows * (size_t)n, block);
         }
@@ -6631,6 +6645,14 @@ static int32_t icfi_find_islands(icfi_solve* s)
     return islands;
 }
 
+/* Whether a link is of one or two free bodies */
+static int icfi_has_levers(const icfi_solve* s, int32_t link)
+{
+    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
+    return (end == first + 1 && s->lever[first].sign != 0) ||
+           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
+}
+
 /* Sorts contacts and rows by their links. */
 static void icfi_sort_potentials(icfi_solve* s)
 {
@@ -6646,6 +6668,10 @@ static void icfi_sort_potentials(icfi_solve* s)
         icfi_sort_by(p->rows, &p->row->link, sizeof(icf_row), p->links, s->row_start, s->row_list);
     } else {
         for (i = 0; i <= p->links; i++) s->row_start[i] = 0;
+    }
+    for (i = 0; i < p->links; i++) {
+        int plain = icfi_has_levers(s, i) && s->row_start[i] == s->row_start[i + 1];
+        s->kind[i] = plain ? p->link_rows[i] : 0;
     }
 }
 
@@ -6977,25 +7003,542 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 }
 
 /* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
-static void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
-                                  icf_real v[3], icf_real spin[3])
+ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
+                                    icf_real v[3], icf_real spin[3])
 {
-    const icf_real* a = c->s;
-    int32_t i;
-    for (i = 0; i < 3; i++, a += rows) {
-        icf_real sum = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
-        if (rows == 6) sum += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
-        v[i] = sum;
-    }
+    const icf_real *a = c->s, *b = a + rows, *n = b + rows;
+    v[0] = a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+    v[1] = b[0] * u[0] + b[1] * u[1] + b[2] * u[2];
+    v[2] = n[0] * u[0] + n[1] * u[1] + n[2] * u[2];
+    if (rows < 6) return;
+    v[0] += a[3] * u[3] + a[4] * u[4] + a[5] * u[5];
+    v[1] += b[3] * u[3] + b[4] * u[4] + b[5] * u[5];
+    v[2] += n[3] * u[3] + n[4] * u[4] + n[5] * u[5];
     if (!c->spins) return;
-    for (i = 0; i < 3; i++) {
-        a = c->s + 6 * i;
-        spin[i] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
+    spin[0] = a[0] * u[3] + a[1] * u[4] + a[2] * u[5];
+    spin[1] = b[0] * u[3] + b[1] * u[4] + b[2] * u[5];
+    spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
+}
+
+/* Adds K' W K of a link of any blocks, W by columns; `edge` is the number of its first pair, and goes on. */
+static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
+                                 const icf_real* w, int32_t* edge)
+{
+    const icf_problem* p = s->p;
+    int32_t a, b, ld, rows = p->link_rows[link];
+    icf_real turned[36], *to;
+    /* W is symmetric but for rounding */
+    for (a = 0; a < rows; a++) {
+        for (b = 0; b < rows; b++) turned[a * rows + b] = w[b * rows + a];
+    }
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
+        const icf_real* block = p->blocks + s->block_at[b];
+        /* T = W K_b, rows x nb */
+        if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
+        icfi_add_product(rows, nb, block, rows, turned, s->scratch, nb);
+        for (a = p->link_start[link]; a <= b; a++) {
+            int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
+            const icf_real* other = p->blocks + s->block_at[a];
+            if (island->dense) {
+                icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
+                continue;
+            }
+            to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
+                        : icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+            if (!to) continue;
+            if (ld > 0) {
+                icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
+            } else { /* the block is stored turned */
+                icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
+            }
+        }
     }
 }
 
+/* J' gamma of a link, of any blocks, is added to the impulses of its cliques. */
+static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma[6])
+{
+    const icf_problem* p = s->p;
+    int32_t b;
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t c = p->block_clique[b];
+        if (s->lever[b].sign != 0) {
+            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
+            continue;
+        }
+        if (p->clique_sizes[c] > 8) {
+            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
+                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
+            continue;
+        }
+        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
+                              gamma, s->impulse + s->first[c]);
+    }
+}
+
+#endif
+
+#if defined(ICFI_LAYER) && \
+    ICFI_LAYER == 7 /* included by itself: what is done link by link, for one width of vectors */
+
+/* Four numbers, and six: the vectors that they fill, and numbers for what is left */
+#undef ICFI_FOUR
+#undef ICFI_SIX
+#if ICFI_WIDE && !defined(ICF_FLOAT)
+#define ICFI_FOUR(each) each(icfi_wide_vector, a, 0)
+#define ICFI_SIX(each) each(icfi_wide_vector, a, 0) each(icfi_base_vector, b, 4)
+#elif defined(ICFI_SIMD_GNU) && !defined(ICF_FLOAT)
+#define ICFI_FOUR(each) each(icfi_base_vector, a, 0) each(icfi_base_vector, b, 2)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icfi_base_vector, c, 4)
+#elif defined(ICFI_SIMD_GNU)
+#define ICFI_FOUR(each) each(icfi_base_vector, a, 0)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icf_real, b, 4) each(icf_real, c, 5)
+#else
+#define ICFI_FOUR(each) \
+    each(icf_real, a, 0) each(icf_real, b, 1) each(icf_real, c, 2) each(icf_real, d, 3)
+#define ICFI_SIX(each) ICFI_FOUR(each) each(icf_real, e, 4) each(icf_real, f, 5)
+#endif
+
+#if !ICFI_WIDE
+#define ICFI_INLINE_K ICFI_TARGET ICFI_HOT
+#define ICFI_PART(type, f, at) type f;
+#define ICFI_PART_LOAD(type, f, at) x.f = *(const type*)(p + at);
+#define ICFI_PART_STORE(type, f, at) *(type*)(p + at) = x.f;
+#define ICFI_PART_SUM(type, f, at) x.f = x.f + y.f;
+#define ICFI_PART_LESS(type, f, at) x.f = x.f - y.f;
+#define ICFI_PART_TIMES(type, f, at) x.f = x.f * by;
+#define ICFI_PART_MORE(type, f, at) x.f = x.f + y.f * by;
+
+/* The operations on them; _more is x + y by */
+#define ICFI_OPERATIONS(name, parts) \
+    typedef struct ICFI_K(name) { \
+        parts(ICFI_PART) \
+    } ICFI_K(name); \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_load)(const icf_real* p) \
+    { \
+        ICFI_K(name) x; \
+        parts(ICFI_PART_LOAD) return x; \
+    } \
+    ICFI_INLINE_K void ICFI_K(name##_store)(icf_real * p, ICFI_K(name) x) \
+    { \
+        parts(ICFI_PART_STORE) return; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_sum)(ICFI_K(name) x, ICFI_K(name) y) \
+    { \
+        parts(ICFI_PART_SUM) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_less)(ICFI_K(name) x, ICFI_K(name) y) \
+    { \
+        parts(ICFI_PART_LESS) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_times)(ICFI_K(name) x, icf_real by) \
+    { \
+        parts(ICFI_PART_TIMES) return x; \
+    } \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_more)(ICFI_K(name) x, ICFI_K(name) y, icf_real by) \
+    { \
+        parts(ICFI_PART_MORE) return x; \
+    }
+#endif
+
+ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
+ICFI_OPERATIONS(icfi_six, ICFI_SIX)
+
+/* What is done with a link is compiled for each kind: links of free bodies and contacts alone, which is what
+   most are, of three rows or of six, and all others */
+
+/* u += K v of a link */
+ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, int32_t kind,
+                                            const icf_real* v, icf_real u[6])
+{
+    const icf_problem* p = s->p;
+    const icfi_lever *l = s->lever + p->link_start[link], *end = s->lever + p->link_start[link + 1];
+    if (!kind) {
+        icfi_read_link(s, link, v, u);
+        return;
+    }
+    for (; l < end; l++) icfi_read_lever(kind, l, v + l->first, u);
+}
+
+/* sum += the impulses of a contact, at its link */
+ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t rows,
+                                            icf_real sum[6])
+{
+    const icf_real *m = c->s, *g = c->price.impulse;
+    int32_t i;
+    if (rows == 3) {
+        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(sum);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m), g[0]);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 3), g[1]);
+        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 6), g[2]);
+        ICFI_K(icfi_four_store)(sum, x);
+    } else {
+        ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(sum);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m), g[0]);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 6), g[1]);
+        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 12), g[2]);
+        ICFI_K(icfi_six_store)(sum, x);
+    }
+    for (i = 0; rows == 6 && c->spins && i < 3; i++) {
+        sum[3] += m[6 * i] * c->spin_impulse[i];
+        sum[4] += m[6 * i + 1] * c->spin_impulse[i];
+        sum[5] += m[6 * i + 2] * c->spin_impulse[i];
+    }
+}
+
+/* J' gamma of a link is added to the impulses of its cliques. */
+ICFI_INLINE_K void ICFI_K(icfi_push_blocks)(icfi_solve* s, int32_t link, int32_t kind,
+                                            const icf_real gamma[6])
+{
+    const icf_problem* p = s->p;
+    const icfi_lever *l = s->lever + p->link_start[link], *end = s->lever + p->link_start[link + 1];
+    icf_real* impulse = s->impulse;
+    if (!kind) {
+        icfi_gather_blocks(s, link, gamma);
+        return;
+    }
+    for (; l < end; l++) icfi_push_lever(kind, l, gamma, impulse + l->first);
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, int32_t kind)
+{
+    int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
+    icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
+    for (k = s->contact_start[link]; k < end; k++) {
+        ICFI_K(icfi_add_impulse)(s->contact + s->contact_list[k], rows, gamma);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        gamma[r->row] += r->price[1];
+    }
+    ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
+}
+
+/* Adds J' gamma of all links, from the impulses of their contacts and rows. */
+ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_island* island)
+{
+    int32_t n;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], kind = s->kind[link];
+        if (kind == 3) {
+            ICFI_K(icfi_gather_link)(s, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_gather_link)(s, link, 6);
+        } else {
+            ICFI_K(icfi_gather_link)(s, link, 0);
+        }
+    }
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, int32_t link,
+                                           int32_t kind)
+{
+    int32_t k, i, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
+    icf_real u[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0}, cost = 0;
+    const icf_real* bias = s->p->link_bias;
+    for (i = 0; bias && i < rows; i++) u[i] = bias[s->bias_at[link] + i];
+    ICFI_K(icfi_read_blocks)(s, link, kind, s->v, u);
+    for (k = s->contact_start[link]; k < end; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_contact_velocity(c, rows, u, c->v, c->spin);
+        c->v[0] += c->bias[0];
+        c->v[1] += c->bias[1];
+        c->v[2] += c->bias[2];
+        icfi_contact_price(&c->term, c->v, &c->price);
+        if (!c->price.feasible) island->feasible = 0;
+        cost += c->price.cost;
+        if (c->spins) cost += icfi_spin_price(c, c->spin);
+        ICFI_K(icfi_add_impulse)(c, rows, gamma);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->u = u[r->row];
+        icfi_row_price(&r->term, r->u, r->price);
+        cost += r->price[0];
+        gamma[r->row] += r->price[1];
+    }
+    island->cost += cost;
+    ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
+}
+
+/* Reads the velocities of all that hangs on links at s->v, prices it, and adds the cost and J' gamma. */
+ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* island)
+{
+    int32_t n;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], kind = s->kind[link];
+        if (kind == 3) {
+            ICFI_K(icfi_price_link)(s, island, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_price_link)(s, island, link, 6);
+        } else {
+            ICFI_K(icfi_price_link)(s, island, link, 0);
+        }
+    }
+}
+
+ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, int32_t link, int32_t kind)
+{
+    int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
+    icf_real du[6] = {0, 0, 0, 0, 0, 0};
+    ICFI_K(icfi_read_blocks)(s, link, kind, s->dv, du);
+    for (k = s->contact_start[link]; k < end; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
+    }
+    for (k = s->row_start[link]; !kind && k < s->row_start[link + 1]; k++) {
+        icfi_row_state* r = s->row + s->row_list[k];
+        r->du = du[r->row];
+    }
+}
+
+/* Velocities of the potentials along dv */
+ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_island* island)
+{
+    int32_t n;
+    for (n = 0; n < island->links; n++) {
+        int32_t link = island->link[n], kind = s->kind[link];
+        if (kind == 3) {
+            ICFI_K(icfi_read_direction)(s, link, 3);
+        } else if (kind == 6) {
+            ICFI_K(icfi_read_direction)(s, link, 6);
+        } else {
+            ICFI_K(icfi_read_direction)(s, link, 0);
+        }
+    }
+}
+
+/* W of a link, by columns: the sum of S' G S over its contacts, and its rows' own */
+ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, icf_real w[36])
+{
+    int32_t rows = s->p->link_rows[link], k, i, j;
+    for (i = 0; i < rows * rows; i++) w[i] = 0;
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
+        if (rows == 6) {
+            ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(a), y = x, z = x, t;
+            t = ICFI_K(icfi_six_load)(b);
+            x = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(x, h[0]), t, h[1]);
+            y = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(y, h[1]), t, h[3]);
+            z = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(z, h[2]), t, h[4]);
+            t = ICFI_K(icfi_six_load)(n);
+            x = ICFI_K(icfi_six_more)(x, t, h[2]);
+            y = ICFI_K(icfi_six_more)(y, t, h[4]);
+            z = ICFI_K(icfi_six_more)(z, t, h[5]);
+            for (i = 0; i < 6; i++) {
+                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(w + 6 * i), x, a[i]);
+                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_more)(t, y, b[i]), z, n[i]);
+                ICFI_K(icfi_six_store)(w + 6 * i, t);
+            }
+        } else {
+            for (j = 0; j < 3; j++) {
+                icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
+                icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
+                icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
+                for (i = 0; i < 3; i++)
+                    w[3 * i + j] = w[3 * i + j] + a[i] * x + b[i] * y + n[i] * z;
+            }
+        }
+        if (!c->spins) continue;
+        h = c->spin_h;
+        for (j = 0; j < 3; j++) {
+            icf_real x = h[0] * a[j] + h[1] * b[j], y = h[1] * a[j] + h[2] * b[j], z = h[3] * n[j];
+            for (i = 0; i < 3; i++) w[21 + 6 * i + j] += a[i] * x + b[i] * y + n[i] * z;
+        }
+    }
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        w[r->row * (rows + 1)] += r->price[2];
+    }
+}
+
+/* The same for a link of three rows, its columns four numbers apart */
+ICFI_INLINE_K void ICFI_K(icfi_point_hessian)(const icfi_solve* s, int32_t link, icf_real w[12])
+{
+    ICFI_K(icfi_four) w0, w1, w2;
+    int32_t k;
+    for (k = 0; k < 12; k++) w[k] = 0;
+    w0 = w1 = w2 = ICFI_K(icfi_four_load)(w);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        const icf_real *h = c->price.h, *a = c->s;
+        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(a), y = x, z = x, t;
+        t = ICFI_K(icfi_four_load)(a + 3);
+        x = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(x, h[0]), t, h[1]);
+        y = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(y, h[1]), t, h[3]);
+        z = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(z, h[2]), t, h[4]);
+        t = ICFI_K(icfi_four_load)(a + 6);
+        x = ICFI_K(icfi_four_more)(x, t, h[2]);
+        y = ICFI_K(icfi_four_more)(y, t, h[4]);
+        z = ICFI_K(icfi_four_more)(z, t, h[5]);
+        w0 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w0, x, a[0]), y, a[3]);
+        w1 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w1, x, a[1]), y, a[4]);
+        w2 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w2, x, a[2]), y, a[5]);
+        w0 = ICFI_K(icfi_four_more)(w0, z, a[6]);
+        w1 = ICFI_K(icfi_four_more)(w1, z, a[7]);
+        w2 = ICFI_K(icfi_four_more)(w2, z, a[8]);
+    }
+    ICFI_K(icfi_four_store)(w, w0);
+    ICFI_K(icfi_four_store)(w + 4, w1);
+    ICFI_K(icfi_four_store)(w + 8, w2);
+    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
+        const icfi_row_state* r = s->row + s->row_list[k];
+        w[r->row * 5] += r->price[2];
+    }
+}
+
+/* T = W K but for the sign, 6 x 6 by rows; W by columns */
+ICFI_INLINE_K void ICFI_K(icfi_turn_lever)(const icfi_lever* l, const icf_real w[36],
+                                           icf_real t[36])
+{
+    ICFI_K(icfi_six) w0 = ICFI_K(icfi_six_load)(w), w1 = ICFI_K(icfi_six_load)(w + 6);
+    ICFI_K(icfi_six) w2 = ICFI_K(icfi_six_load)(w + 12), p, q;
+    icf_real turn[18];
+    int32_t i;
+    p = ICFI_K(icfi_six_times)(w2, l->r.y);
+    q = ICFI_K(icfi_six_times)(w1, l->r.z);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 18));
+    ICFI_K(icfi_six_store)(turn, p);
+    p = ICFI_K(icfi_six_times)(w0, l->r.z);
+    q = ICFI_K(icfi_six_times)(w2, l->r.x);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 24));
+    ICFI_K(icfi_six_store)(turn + 6, p);
+    p = ICFI_K(icfi_six_times)(w1, l->r.x);
+    q = ICFI_K(icfi_six_times)(w0, l->r.y);
+    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 30));
+    ICFI_K(icfi_six_store)(turn + 12, p);
+    for (i = 0; i < 6; i++, t += 6) {
+        t[0] = w[i];
+        t[1] = w[6 + i];
+        t[2] = w[12 + i];
+        t[3] = turn[i];
+        t[4] = turn[6 + i];
+        t[5] = turn[12 + i];
+    }
+}
+
+/* The same for three rows, of which W has four numbers a column */
+ICFI_INLINE_K void ICFI_K(icfi_turn_point)(const icfi_lever* l, const icf_real w[12],
+                                           icf_real t[18])
+{
+    ICFI_K(icfi_four) w0 = ICFI_K(icfi_four_load)(w), w1 = ICFI_K(icfi_four_load)(w + 4);
+    ICFI_K(icfi_four) w2 = ICFI_K(icfi_four_load)(w + 8), p, q;
+    icf_real turn[12];
+    int32_t i;
+    p = ICFI_K(icfi_four_times)(w2, l->r.y);
+    q = ICFI_K(icfi_four_times)(w1, l->r.z);
+    ICFI_K(icfi_four_store)(turn, ICFI_K(icfi_four_less)(p, q));
+    p = ICFI_K(icfi_four_times)(w0, l->r.z);
+    q = ICFI_K(icfi_four_times)(w2, l->r.x);
+    ICFI_K(icfi_four_store)(turn + 4, ICFI_K(icfi_four_less)(p, q));
+    p = ICFI_K(icfi_four_times)(w1, l->r.x);
+    q = ICFI_K(icfi_four_times)(w0, l->r.y);
+    ICFI_K(icfi_four_store)(turn + 8, ICFI_K(icfi_four_less)(p, q));
+    for (i = 0; i < 3; i++, t += 6) {
+        t[0] = w[i];
+        t[1] = w[4 + i];
+        t[2] = w[8 + i];
+        t[3] = turn[i];
+        t[4] = turn[4 + i];
+        t[5] = turn[8 + i];
+    }
+}
+
+/* to += sign x */
+ICFI_INLINE_K void ICFI_K(icfi_add_six)(ICFI_K(icfi_six) x, icf_real sign, icf_real* to)
+{
+    ICFI_K(icfi_six_store)(to, ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(to), x, sign));
+}
+
+/* Column by column, ld apart: to += sign K' T but for the sign of K; T has 3 rows or 6 */
+ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf_real sign,
+                                          const icf_real* t, icf_real* to, ptrdiff_t ld)
+{
+    ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(t), y = ICFI_K(icfi_six_load)(t + 6);
+    ICFI_K(icfi_six) z = ICFI_K(icfi_six_load)(t + 12), p, q, r;
+    ICFI_K(icfi_add_six)(x, sign, to);
+    ICFI_K(icfi_add_six)(y, sign, to + ld);
+    ICFI_K(icfi_add_six)(z, sign, to + 2 * ld);
+    p = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(z, l->r.y), ICFI_K(icfi_six_times)(y, l->r.z));
+    q = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(x, l->r.z), ICFI_K(icfi_six_times)(z, l->r.x));
+    r = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(y, l->r.x), ICFI_K(icfi_six_times)(x, l->r.y));
+    if (rows == 6) {
+        p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 18), p);
+        q = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 24), q);
+        r = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 30), r);
+    }
+    ICFI_K(icfi_add_six)(p, sign, to + 3 * ld);
+    ICFI_K(icfi_add_six)(q, sign, to + 4 * ld);
+    ICFI_K(icfi_add_six)(r, sign, to + 5 * ld);
+}
+
+/* Adds K' W K of a link of free bodies, 3 rows or 6, as icfi_assemble_blocks does. */
+ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island* island,
+                                                int32_t rows, int32_t link, int32_t* edge)
+{
+    const icf_problem* p = s->p;
+    const icfi_lever* l = s->lever + p->link_start[link];
+    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
+    icf_real w[36], t[2][36], *to = island->dense;
+    if (rows == 6) {
+        ICFI_K(icfi_link_hessian)(s, link, w);
+    } else {
+        ICFI_K(icfi_point_hessian)(s, link, w);
+    }
+    for (k = 0; k < blocks; k++) {
+        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
+        if (rows == 6) {
+            ICFI_K(icfi_turn_lever)(l + k, w, t[k]);
+        } else {
+            ICFI_K(icfi_turn_point)(l + k, w, t[k]);
+        }
+        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
+        if (to) ICFI_K(icfi_add_lever)(rows, l + k, 1, t[k], to, ld);
+    }
+    if (blocks < 2) return;
+    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+    k = ld > 0; /* else the block is stored turned */
+    if (to) ICFI_K(icfi_add_lever)(rows, l + k, l[0].sign * l[1].sign, t[1 - k], to, k ? ld : -ld);
+}
+
+/* Adds K' W K of the first `links` links. */
+ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_island* island,
+                                                    int32_t links)
+{
+    int32_t n, edge = island->couplings;
+    icf_real w[36];
+    for (n = 0; n < links; n++) {
+        int32_t link = island->link[n];
+        if (!s->kind[link] && !icfi_has_levers(s, link)) {
+            ICFI_K(icfi_link_hessian)(s, link, w);
+            icfi_assemble_blocks(s, island, link, w, &edge);
+        } else if (s->p->link_rows[link] == 6) {
+            ICFI_K(icfi_assemble_levers)(s, island, 6, link, &edge);
+        } else {
+            ICFI_K(icfi_assemble_levers)(s, island, 3, link, &edge);
+        }
+    }
+}
+
+#endif
+
+#ifndef ICFI_LAYER
+
+#define ICFI_LAYER 7
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
 /* The velocities of what hangs on a link, at s->v */
-static void icfi_read_potentials(icfi_solve* s, int32_t link)
+ICFI_UNUSED static void icfi_read_potentials(icfi_solve* s, int32_t link)
 {
     int32_t rows = s->p->link_rows[link], k, i;
     icf_real u[6];
@@ -7009,26 +7552,6 @@ static void icfi_read_potentials(icfi_solve* s, int32_t link)
         icfi_row_state* r = s->row + s->row_list[k];
         r->u = u[r->row];
     }
-}
-
-/* Prices what hangs on a link. Answers the cost. */
-static icf_real icfi_price_link(icfi_solve* s, int32_t link, icfi_island* island)
-{
-    int32_t k;
-    icf_real cost = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        icfi_contact_state* c = s->contact + s->contact_list[k];
-        icfi_contact_price(&c->term, c->v, &c->price);
-        if (!c->price.feasible) island->feasible = 0;
-        cost += c->price.cost;
-        if (c->spins) cost += icfi_spin_price(c, c->spin);
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        icfi_row_state* r = s->row + s->row_list[k];
-        icfi_row_price(&r->term, r->u, r->price);
-        cost += r->price[0];
-    }
-    return cost;
 }
 
 /* y = A x on an island; the entries of other islands stay. */
@@ -7062,56 +7585,12 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
     }
 }
 
-/* The impulses of a link, from those of its contacts and rows */
-static void icfi_sum_impulses(const icfi_solve* s, int32_t link, icf_real sum[6])
-{
-    int32_t rows = s->p->link_rows[link], k, i;
-    for (i = 0; i < 6; i++) sum[i] = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *m = c->s, *g = c->price.impulse;
-        icfi_add_three(rows, m, g[0], g[1], g[2], sum);
-        for (i = 0; c->spins && i < 3; i++) {
-            sum[3] += m[6 * i] * c->spin_impulse[i];
-            sum[4] += m[6 * i + 1] * c->spin_impulse[i];
-            sum[5] += m[6 * i + 2] * c->spin_impulse[i];
-        }
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        const icfi_row_state* r = s->row + s->row_list[k];
-        sum[r->row] += r->price[1];
-    }
-}
-
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, i;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         for (i = s->first[c]; i < s->first[c + 1]; i++) s->impulse[i] = 0;
-    }
-}
-
-/* J' gamma of a link is added to the impulses of its cliques. */
-static void icfi_gather_link(icfi_solve* s, int32_t link)
-{
-    const icf_problem* p = s->p;
-    icf_real gamma[6];
-    int32_t b;
-    icfi_sum_impulses(s, link, gamma);
-    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-        int32_t c = p->block_clique[b];
-        if (s->lever[b].sign != 0) {
-            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
-            continue;
-        }
-        if (p->clique_sizes[c] > 8) {
-            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
-                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
-            continue;
-        }
-        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
-                              gamma, s->impulse + s->first[c]);
     }
 }
 
@@ -7130,9 +7609,9 @@ static void icfi_find_gradient(icfi_solve* s, const icfi_island* island)
 /* J' gamma and the gradient, from the impulses of contacts and rows */
 static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k;
     icfi_clear_impulses(s, island);
-    for (k = 0; k < island->links; k++) icfi_gather_link(s, island->link[k]);
+    ICFI_WIDEST(icfi_gather_links, (s, island));
+    ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
 }
 
@@ -7156,11 +7635,8 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     island->cost = 0;
     icfi_find_momentum(s, island);
     icfi_clear_impulses(s, island);
-    for (k = 0; k < island->links; k++) {
-        icfi_read_potentials(s, island->link[k]);
-        island->cost += icfi_price_link(s, island->link[k], island);
-        icfi_gather_link(s, island->link[k]);
-    }
+    ICFI_WIDEST(icfi_price_links, (s, island));
+    ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
     island->at_rounding = 1;
     for (k = 0; k < island->cliques; k++) {
@@ -7217,73 +7693,17 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 
 /* ---- the Newton matrix ---- */
 
-/* W of a link: the sum of S' G S over its contacts, and its rows' own */
-static void icfi_link_hessian(const icfi_solve* s, int32_t link, icf_real w[36])
-{
-    int32_t rows = s->p->link_rows[link], k, i, j;
-    for (i = 0; i < rows * rows; i++) w[i] = 0;
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
-        for (j = 0; j < rows; j++) {
-            icf_real x = h[0] * a[j] + h[1] * b[j] + h[2] * n[j];
-            icf_real y = h[1] * a[j] + h[3] * b[j] + h[4] * n[j];
-            icf_real z = h[2] * a[j] + h[4] * b[j] + h[5] * n[j];
-            icfi_add_three(rows, a, x, y, z, w + j * rows);
-        }
-        if (!c->spins) continue;
-        h = c->spin_h;
-        for (j = 0; j < 3; j++) {
-            icf_real x = h[0] * a[j] + h[1] * b[j], y = h[1] * a[j] + h[2] * b[j], z = h[3] * n[j];
-            for (i = 0; i < 3; i++) w[21 + i + 6 * j] += a[i] * x + b[i] * y + n[i] * z;
-        }
-    }
-    for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
-        const icfi_row_state* r = s->row + s->row_list[k];
-        w[r->row * (rows + 1)] += r->price[2];
-    }
-}
-
 /* What begins here, for a benchmark that defines it (bench/clutter.c): A ssembly, F actor and solves with
    it, L ine search, all else of the I terations, P attern, R est */
 #ifndef ICFI_PROFILE
 #define ICFI_PROFILE(part)
 #endif
 
-/* Whether a link is of one or two free bodies */
-static int icfi_has_levers(const icfi_solve* s, int32_t link)
-{
-    int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
-    return (end == first + 1 && s->lever[first].sign != 0) ||
-           (end == first + 2 && s->lever[first].sign != 0 && s->lever[first + 1].sign != 0);
-}
-
-/* Adds K' W K of such a link; `edge` is the number of its pair, if there is one, and goes on. */
-static void icfi_assemble_levers(const icfi_solve* s, icfi_island* island, int32_t link,
-                                 const icf_real* w, int32_t* edge)
-{
-    const icf_problem* p = s->p;
-    const icfi_lever* l = s->lever + p->link_start[link];
-    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
-    icf_real t[2][36], *to = island->dense;
-    for (k = 0; k < blocks; k++) {
-        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
-        icfi_turn_lever(p->link_rows[link], l + k, w, t[k]);
-        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
-        if (to) icfi_add_lever(l + k, 1, t[k], to, ld);
-    }
-    if (blocks < 2) return;
-    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
-    if (to && ld > 0) icfi_add_lever(l + 1, l[0].sign * l[1].sign, t[0], to, ld);
-    if (to && ld < 0) icfi_add_lever(l, l[0].sign * l[1].sign, t[1], to, -ld); /* stored turned */
-}
-
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
-    int32_t k, a, b, edge = island->couplings, ld;
-    icf_real w[36], *to;
+    int32_t k;
     if (island->dense) {
         int32_t c = island->clique[0], n = p->clique_sizes[c];
         if (n) {
@@ -7304,37 +7724,8 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
                                       p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
         }
     }
-    for (k = 0; k < links; k++) {
-        int32_t link = island->link[k], rows = p->link_rows[link];
-        icfi_link_hessian(s, link, w);
-        if (icfi_has_levers(s, link)) {
-            icfi_assemble_levers(s, island, link, w, &edge);
-            continue;
-        }
-        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
-            const icf_real* block = p->blocks + s->block_at[b];
-            /* T = W K_b, rows x nb */
-            if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
-            icfi_add_product(rows, nb, block, rows, w, s->scratch, nb);
-            for (a = p->link_start[link]; a <= b; a++) {
-                int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
-                const icf_real* other = p->blocks + s->block_at[a];
-                if (island->dense) {
-                    icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
-                    continue;
-                }
-                to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
-                            : icfi_sparse_block(&island->sparse, island->cliques + edge++, &ld);
-                if (!to) continue;
-                if (ld > 0) {
-                    icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
-                } else { /* the block is stored turned */
-                    icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
-                }
-            }
-        }
-    }
+    ICFI_WIDEST(icfi_assemble_links, (s, island, links));
+    ICFI_WIDEST_END();
 }
 
 /* Multiplies the diagonal of the assembled matrix by 1 + part. */
@@ -7442,32 +7833,17 @@ static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
     return t->normal.distance + t->normal.dt * z;
 }
 
-/* Velocities of the potentials along dv */
-static void icfi_read_direction(icfi_solve* s, const icfi_island* island)
-{
-    const icf_problem* p = s->p;
-    int32_t k, j, i;
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k], rows = p->link_rows[link];
-        icf_real* du = s->du + s->bias_at[link];
-        for (i = 0; i < rows; i++) du[i] = 0;
-        icfi_read_link(s, link, s->dv, du);
-        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
-            icfi_contact_state* c = s->contact + s->contact_list[j];
-            icfi_contact_velocity(c, rows, du, c->dv, c->spin_dv);
-            c->gap = icfi_barrier_gap(&c->term, c->v);
-        }
-        for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
-            icfi_row_state* r = s->row + s->row_list[j];
-            r->du = du[r->row];
-        }
-    }
-}
-
 /* The quadratic part. Velocities along dv are there already. */
 static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi_line* line)
 {
-    int32_t k, i;
+    int32_t k, j, i;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            c->gap = icfi_barrier_gap(&c->term, c->v);
+        }
+    }
     line->slope0 = line->bend = 0;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
@@ -7988,7 +8364,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         progress->cost = island->cost;
     }
     if (progress->stuck >= 20 && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
-    icfi_read_direction(s, island);
+    ICFI_WIDEST(icfi_read_directions, (s, island));
+    ICFI_WIDEST_END();
     if (!progress->plain) {
         icfi_update_duals(s, island);
         if (s->guesses && icfi_step_whole(s, island, progress)) {
@@ -8041,18 +8418,18 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 
 /* ---- one unit ---- */
 
-static icf_real icfi_norm3(const icf_real* x)
+ICFI_HOT icf_real icfi_norm3(const icf_real* x)
 {
     return ICF_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
-static icf_real icfi_dot3(const icf_real* x, const icf_real* y)
+ICFI_HOT icf_real icfi_dot3(const icf_real* x, const icf_real* y)
 {
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
 }
 
 /* x / x0, of which squares neither over- nor underflow */
-static void icfi_by_first(const icf_real x[4], icf_real y[4])
+ICFI_HOT void icfi_by_first(const icf_real x[4], icf_real y[4])
 {
     icf_real i = 1 / x[0];
     int k;
@@ -8061,7 +8438,7 @@ static void icfi_by_first(const icf_real x[4], icf_real y[4])
 }
 
 /* s0^2 - |sr|^2, as a product */
-static icf_real icfi_det(const icf_real s[4])
+ICFI_HOT icf_real icfi_det(const icf_real s[4])
 {
     icf_real r = icfi_norm3(s + 1);
     return (s[0] - r) * (s[0] + r);
@@ -8069,7 +8446,7 @@ static icf_real icfi_det(const icf_real s[4])
 
 /* ell, its slope and its curvature at u: the law at the velocity from - u, continued beyond its end by
    its curvature there, where it is never active at the solution */
-static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
+ICFI_HOT int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
 {
     icf_real out[3];
     if (!(u > 0) && t->corner > 0) {
@@ -8077,24 +8454,25 @@ static int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_re
         *bend = t->corner;
         return 1;
     }
-    if (!icf_normal_evaluate(t->law, t->from - u, out)) return 0;
+    if (!icfi_normal_price(t->law, t->from - u, out)) return 0;
     *slope = out[1];
     *bend = icfi_max(-out[2], t->least);
     return 1;
 }
 
 /* W x, or W^-1 x */
-static void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
+ICFI_HOT void icfi_unit_w(const icfi_unit* t, const icf_real x[4], icf_real y[4], int inverse)
 {
     icf_real eta = inverse ? t->by_eta : t->eta, sign = inverse ? -ICF_R(1.0) : ICF_R(1.0);
     icf_real p = sign * icfi_dot3(t->scale + 1, x + 1), q = p * t->share + x[0];
-    int k;
     y[0] = eta * (t->scale[0] * x[0] + p);
-    for (k = 1; k < 4; k++) y[k] = eta * (x[k] + sign * q * t->scale[k]);
+    y[1] = eta * (x[1] + sign * q * t->scale[1]);
+    y[2] = eta * (x[2] + sign * q * t->scale[2]);
+    y[3] = eta * (x[3] + sign * q * t->scale[3]);
 }
 
 /* Nesterov-Todd scaling and Theta at s, lambda */
-static void icfi_unit_scale(icfi_unit* t)
+ICFI_HOT void icfi_unit_scale(icfi_unit* t)
 {
     icf_real x[3], y[3], rs, rl, a, w0, wr, f, i, l, by_lam, by_s = 1 / t->s[0];
     int k;
@@ -8159,16 +8537,17 @@ static void icfi_unit_scale(icfi_unit* t)
 }
 
 /* y = Theta x */
-static void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
+ICFI_HOT void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real y[4])
 {
     icf_real p = icfi_dot3(t->axis, x + 1), q = (t->along - t->side) * p + t->th0 * x[0];
-    int k;
     y[0] = t->th00 * x[0] + t->th0 * p;
-    for (k = 0; k < 3; k++) y[k + 1] = t->side * x[k + 1] + q * t->axis[k];
+    y[1] = t->side * x[1] + q * t->axis[0];
+    y[2] = t->side * x[2] + q * t->axis[1];
+    y[3] = t->side * x[3] + q * t->axis[2];
 }
 
 /* What the direction for the target p takes of the impulse if v stays: d0 */
-static void icfi_unit_target(icfi_unit* t)
+ICFI_HOT void icfi_unit_target(icfi_unit* t)
 {
     const icf_real* p = t->p;
     icf_real x[4], y[4], f, *d = t->d0;
@@ -8194,11 +8573,13 @@ static void icfi_unit_target(icfi_unit* t)
     icfi_unit_theta(t, t->rp, y);
     f = p[0] - t->ru;
     d[0] = p[0] - t->k0 * f - y[0];
-    for (k = 1; k < 4; k++) d[k] = p[k] - t->kr * t->axis[k - 1] * f - y[k];
+    d[1] = p[1] - t->kr * t->axis[0] * f - y[1];
+    d[2] = p[2] - t->kr * t->axis[1] * f - y[2];
+    d[3] = p[3] - t->kr * t->axis[2] * f - y[3];
 }
 
 /* The direction of a unit for the target p, when its velocity changes by `in` */
-static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
+ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
 {
     const icf_real *p = t->p, *d = t->d0;
     icf_real y[4], x[4];
@@ -8223,11 +8604,14 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         return;
     }
     icfi_unit_theta(t, y, x);
-    for (k = 0; k < 4; k++) {
-        t->d.lam[k] = d[k] - x[k];
-        t->d.s[k] = y[k] + t->rp[k];
-    }
-    if (t->kind == ICFI_UNIT_FRICTION) t->d.lam[0] = 0;
+    t->d.lam[0] = t->kind == ICFI_UNIT_FRICTION ? 0 : d[0] - x[0];
+    t->d.lam[1] = d[1] - x[1];
+    t->d.lam[2] = d[2] - x[2];
+    t->d.lam[3] = d[3] - x[3];
+    t->d.s[0] = y[0] + t->rp[0];
+    t->d.s[1] = y[1] + t->rp[1];
+    t->d.s[2] = y[2] + t->rp[2];
+    t->d.s[3] = y[3] + t->rp[3];
     t->d.u = 0;
     if (t->kind == ICFI_UNIT_SAP) {
         t->d.s[0] += t->r0 * t->d.lam[0];
@@ -8235,17 +8619,22 @@ static void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         return;
     }
     t->d.u = (p[0] - t->ru) * t->give - t->k0 * (y[0] + t->rp[0]);
-    for (k = 0; k < 3; k++) t->d.u -= t->kr * t->axis[k] * (y[k + 1] + t->rp[k + 1]);
+    t->d.u -= t->kr * t->axis[0] * t->d.s[1];
+    t->d.u -= t->kr * t->axis[1] * t->d.s[2];
+    t->d.u -= t->kr * t->axis[2] * t->d.s[3];
     t->d.s[0] += t->d.u;
 }
 
 /* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), over
    s0. The cone is convex, so there is nothing to solve for where the end of the step is inside. */
-static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
+ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
 {
     icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
-    for (k = 0; k < 4; k++) x[k] = s[k] + most * d[k];
+    x[0] = s[0] + most * d[0];
+    x[1] = s[1] + most * d[1];
+    x[2] = s[2] + most * d[2];
+    x[3] = s[3] + most * d[3];
     if (x[0] > 0 && x[0] * x[0] > icfi_dot3(x + 1, x + 1)) return most;
     i = 1 / s[0];
     if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
@@ -8263,42 +8652,48 @@ static icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_rea
 }
 
 /* z = x o y, in the algebra of the cone: (x.y, x0 yr + y0 xr) */
-static void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
+ICFI_HOT void icfi_cone_multiply(const icf_real x[4], const icf_real y[4], icf_real z[4])
 {
-    int k;
     z[0] = x[0] * y[0] + icfi_dot3(x + 1, y + 1);
-    for (k = 1; k < 4; k++) z[k] = x[0] * y[k] + y[0] * x[k];
+    z[1] = x[0] * y[1] + y[0] * x[1];
+    z[2] = x[0] * y[2] + y[0] * x[2];
+    z[3] = x[0] * y[3] + y[0] * x[3];
 }
 
 /* x += W^-1 y with nu o y = c, nu = W lambda */
-static void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
+ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], icf_real x[4])
 {
     icf_real y[4], z[4], i = t->by_nu;
-    int k;
     y[0] = (c[0] - icfi_dot3(t->nu + 1, c + 1) * i) * i * t->by_det;
-    for (k = 1; k < 4; k++) y[k] = (c[k] - y[0] * t->nu[k]) * i;
+    y[1] = (c[1] - y[0] * t->nu[1]) * i;
+    y[2] = (c[2] - y[0] * t->nu[2]) * i;
+    y[3] = (c[3] - y[0] * t->nu[3]) * i;
     icfi_unit_w(t, y, z, 1);
-    for (k = 0; k < 4; k++) x[k] += z[k];
+    x[0] += z[0];
+    x[1] += z[1];
+    x[2] += z[2];
+    x[3] += z[3];
 }
 
 /* The target s o lambda = mu omega, in the first order */
-static void icfi_unit_aim(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_aim(icfi_unit* t, icf_real mu)
 {
     icf_real f = mu * t->omega * t->by_s;
-    int k;
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->p[0] = f - t->lam[0];
         return;
     }
     f *= t->by_s * t->by_s_det; /* s^-1 = (s0, -sr) / det s */
-    for (k = 0; k < 4; k++) t->p[k] = -t->lam[k] + (k ? -f : f) * t->s[k];
+    t->p[0] = -t->lam[0] + f * t->s[0];
+    t->p[1] = -t->lam[1] - f * t->s[1];
+    t->p[2] = -t->lam[2] - f * t->s[2];
+    t->p[3] = -t->lam[3] - f * t->s[3];
 }
 
 /* Mehrotra's after a predictor: that, less the second order of both sides */
-static void icfi_unit_correct(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], b[4], c[4], slope, bend;
-    int k;
     icfi_unit_aim(t, mu);
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->p[0] -= t->d.s[0] * t->d.lam[0] * t->by_s;
@@ -8306,7 +8701,10 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
         icfi_unit_w(t, t->d.s, a, 1);
         icfi_unit_w(t, t->d.lam, b, 0);
         icfi_cone_multiply(a, b, c);
-        for (k = 0; k < 4; k++) c[k] = -c[k];
+        c[0] = -c[0];
+        c[1] = -c[1];
+        c[2] = -c[2];
+        c[3] = -c[3];
         icfi_unit_add_corrector(t, c, t->p);
     }
     if (t->law && icfi_unit_law(t, t->u + t->d.u, &slope, &bend)) {
@@ -8315,7 +8713,7 @@ static void icfi_unit_correct(icfi_unit* t, icf_real mu)
 }
 
 /* And back to the first order */
-static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 {
     icf_real slope, bend;
     icfi_unit_aim(t, mu);
@@ -8323,13 +8721,13 @@ static void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 }
 
 /* How far an eigenvalue of s o lambda is outside [0.1, 10], at most 10 from above; in targets */
-static icf_real icfi_outside(icf_real x)
+ICFI_HOT icf_real icfi_outside(icf_real x)
 {
     return icfi_max(icfi_min(icfi_max(x, ICF_R(0.1)), 10) - x, -10);
 }
 
 /* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
-static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
+ICFI_HOT void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
 {
     icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, by = by_mu * t->by_omega, low, high;
     int k;
@@ -8358,10 +8756,17 @@ static void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real
 
 /* ---- the units of an island ---- */
 
-static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int change, icf_real in[3])
+ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int change,
+                                 icf_real in[3])
 {
     const icfi_contact_state* c = s->contact + t->of;
-    const icf_real* from;
+    const icf_real* from = change ? c->dv : c->v;
+    if (t->role == ICFI_ROLE_CONTACT) {
+        in[0] = from[0];
+        in[1] = from[1];
+        in[2] = from[2];
+        return;
+    }
     in[0] = in[1] = in[2] = 0;
     if (t->role == ICFI_ROLE_ROW) {
         const icfi_row_state* r = s->row + t->of;
@@ -8373,11 +8778,7 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
         }
         return;
     }
-    if (t->role == ICFI_ROLE_CONTACT) {
-        from = change ? c->dv : c->v;
-    } else {
-        from = change ? c->spin_dv : c->spin;
-    }
+    from = change ? c->spin_dv : c->spin;
     if (t->role == ICFI_ROLE_TORSION) {
         in[0] = from[2];
     } else {
@@ -8387,37 +8788,55 @@ static void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int chan
 
 /* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers
    is that of one unit. */
-static void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
+ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
-    icf_real x[3];
-    int k;
-    for (k = 0; k < (t->kind == ICFI_UNIT_NORMAL ? 1 : 3); k++) x[k] = t->lam[k] + t->d0[k];
+    icf_real x0 = t->lam[0] + t->d0[0], x1, x2;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->role == ICFI_ROLE_ROW) {
+            s->row[t->of].price[1] = s->row[t->of].term.sign * x0;
+        } else {
+            c->price.impulse[2] = t->b0 * x0 - t->pull;
+        }
+        return;
+    }
+    x1 = t->lam[1] + t->d0[1];
+    x2 = t->lam[2] + t->d0[2];
     if (t->role == ICFI_ROLE_ROW) {
-        icfi_row_state* r = s->row + t->of;
-        r->price[1] = t->kind == ICFI_UNIT_NORMAL ? r->term.sign * x[0] : t->b1 * x[1];
+        s->row[t->of].price[1] = t->b1 * x1;
     } else if (t->role == ICFI_ROLE_TORSION) {
-        c->spin_impulse[2] = t->b1 * x[1];
+        c->spin_impulse[2] = t->b1 * x1;
     } else if (t->role == ICFI_ROLE_ROLLING) {
-        c->spin_impulse[0] = t->b1 * x[1];
-        c->spin_impulse[1] = t->b2 * x[2];
+        c->spin_impulse[0] = t->b1 * x1;
+        c->spin_impulse[1] = t->b2 * x2;
     } else {
-        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x[0] - t->pull;
-        if (t->kind == ICFI_UNIT_NORMAL) return;
-        c->price.impulse[0] = t->b1 * x[1];
-        c->price.impulse[1] = t->b2 * x[2];
+        if (t->kind != ICFI_UNIT_FRICTION) c->price.impulse[2] = t->b0 * x0 - t->pull;
+        c->price.impulse[0] = t->b1 * x1;
+        c->price.impulse[1] = t->b2 * x2;
     }
 }
 
 /* B' Theta B is the Hessian there. */
-static void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
+ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
-    icf_real f = t->along - t->side, x = t->axis[0], y = t->axis[1];
-    icf_real h11 = t->b1 * t->b1 * (t->side + f * x * x), h12 = t->b1 * t->b2 * f * x * y;
-    icf_real h22 = t->b2 * t->b2 * (t->side + f * y * y), *h = c->price.h;
+    icf_real f, x, y, h11, h12, h22, *h = c->price.h;
+    if (t->kind == ICFI_UNIT_NORMAL) {
+        if (t->role == ICFI_ROLE_ROW) {
+            s->row[t->of].price[2] = t->th00;
+        } else {
+            h[5] = t->b0 * t->b0 * t->th00;
+        }
+        return;
+    }
+    f = t->along - t->side;
+    x = t->axis[0];
+    y = t->axis[1];
+    h11 = t->b1 * t->b1 * (t->side + f * x * x);
+    h12 = t->b1 * t->b2 * f * x * y;
+    h22 = t->b2 * t->b2 * (t->side + f * y * y);
     if (t->role == ICFI_ROLE_ROW) {
-        s->row[t->of].price[2] = t->kind == ICFI_UNIT_NORMAL ? t->th00 : h11;
+        s->row[t->of].price[2] = h11;
     } else if (t->role == ICFI_ROLE_TORSION) {
         c->spin_h[3] = h11;
     } else if (t->role == ICFI_ROLE_ROLLING) {
@@ -8426,7 +8845,6 @@ static void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
         c->spin_h[2] = h22;
     } else {
         if (t->kind != ICFI_UNIT_FRICTION) h[5] = t->b0 * t->b0 * t->th00;
-        if (t->kind == ICFI_UNIT_NORMAL) return;
         h[0] = h11;
         h[1] = h12;
         h[2] = t->b1 * t->b0 * t->th0 * x;
@@ -8759,38 +9177,16 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 
 /* ---- an iteration ---- */
 
-/* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
-static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
-{
-    int32_t i;
-    icfi_linear_prices(s, island);
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        icf_real in[3], slope = t->c;
-        icfi_unit_velocity(s, t, 0, in);
-        t->rp[0] = t->b0 * in[2] + t->h0 + t->u + t->r0 * t->lam[0] - t->s[0];
-        t->rp[1] = t->b1 * in[0] + t->h1 + t->r1 * t->lam[1] - t->s[1];
-        t->rp[2] = t->b2 * in[1] + t->r1 * t->lam[2] - t->s[2];
-        t->rp[3] = t->eps - t->s[3];
-        t->bend = 0;
-        if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
-        t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
-        icfi_unit_scale(t);
-        icfi_unit_set_hessian(s, t);
-    }
-    return icfi_factor(s, island);
-}
-
 /* What the targets of units are next */
 typedef enum icfi_aim {
-    ICFI_AIM_PREDICT,
+    ICFI_AIM_PREDICT,   /* 0, as icfi_interior_factor leaves them */
     ICFI_AIM_CORRECT,   /* Mehrotra's */
     ICFI_AIM_UNCORRECT, /* without the second order */
     ICFI_AIM_CENTER     /* Gondzio's, added to what they were */
 } icfi_aim;
 
 /* The longest step up to `most` that keeps a unit in its cones, and its barrier where it has a value */
-static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
+ICFI_HOT icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
 {
     if (t->kind == ICFI_UNIT_NORMAL) {
         if (t->s[0] + most * t->d.s[0] < 0) most = -t->s[0] / t->d.s[0];
@@ -8803,43 +9199,8 @@ static icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
     return most;
 }
 
-/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
-   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
-   longer ones nothing depends. */
-static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
-                                        icf_real mu, icf_real longer)
-{
-    icf_real reach = ICF_R(1.02), by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
-    int32_t i;
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        switch (aim) {
-        case ICFI_AIM_PREDICT: icfi_unit_aim(t, 0); break;
-        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
-        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
-        default:
-            t->kept = t->d;
-            icfi_unit_center(t, longer, mu, by_mu);
-            break;
-        }
-        icfi_unit_target(t);
-        icfi_unit_set_impulse(s, t);
-    }
-    icfi_gather_impulses(s, island);
-    icfi_solve_for(s, island);
-    icfi_read_direction(s, island);
-    for (i = 0; i < s->units; i++) {
-        icfi_unit* t = s->unit + i;
-        icf_real in[3];
-        icfi_unit_velocity(s, t, 1, in);
-        icfi_unit_direction(t, in);
-        reach = icfi_unit_reach(t, reach);
-    }
-    return reach;
-}
-
 /* s.lambda / omega */
-static icf_real icfi_unit_product(const icfi_unit* t)
+ICFI_HOT icf_real icfi_unit_product(const icfi_unit* t)
 {
     icf_real x = t->s[0] * t->lam[0];
     if (t->kind != ICFI_UNIT_NORMAL) x += icfi_dot3(t->s + 1, t->lam + 1);
@@ -8855,8 +9216,80 @@ static icf_real icfi_interior_mean(const icfi_solve* s)
     return sum / (icf_real)s->units;
 }
 
-/* And a step alpha away */
-static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
+#endif
+
+#endif
+
+#if defined(ICFI_LAYER) && ICFI_LAYER == 17 /* included by itself: passes over all units */
+
+/* Residuals, scaling and Hessians of all units at s->v, and what icfi_aim_units does, for the target 0.
+   Answers 0 if some law has no value. */
+ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
+{
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3], slope = t->c;
+        icfi_unit_velocity(s, t, 0, in);
+        t->rp[0] = t->b0 * in[2] + t->h0 + t->u + t->r0 * t->lam[0] - t->s[0];
+        t->rp[1] = t->b1 * in[0] + t->h1 + t->r1 * t->lam[1] - t->s[1];
+        t->rp[2] = t->b2 * in[1] + t->r1 * t->lam[2] - t->s[2];
+        t->rp[3] = t->eps - t->s[3];
+        t->bend = 0;
+        if (t->law && !icfi_unit_law(t, t->u, &slope, &t->bend)) return 0;
+        t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
+        icfi_unit_scale(t);
+        icfi_unit_set_hessian(s, t);
+        icfi_unit_aim(t, 0);
+        icfi_unit_target(t);
+        icfi_unit_set_impulse(s, t);
+    }
+    return 1;
+}
+
+/* The next targets of all units, and the impulses that these make */
+ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_real mu,
+                                               icf_real longer)
+{
+    icf_real by_mu = aim == ICFI_AIM_CENTER ? 1 / mu : 0;
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        switch (aim) {
+        case ICFI_AIM_CORRECT: icfi_unit_correct(t, mu); break;
+        case ICFI_AIM_UNCORRECT: icfi_unit_uncorrect(t, mu); break;
+        default:
+            if (t->kind == ICFI_UNIT_NORMAL) {
+                t->kept.s[0] = t->d.s[0];
+                t->kept.lam[0] = t->d.lam[0];
+                t->kept.u = t->d.u;
+            } else {
+                t->kept = t->d;
+            }
+            icfi_unit_center(t, longer, mu, by_mu);
+            break;
+        }
+        icfi_unit_target(t);
+        icfi_unit_set_impulse(s, t);
+    }
+}
+
+/* The directions of all units. Answers the longest step that every one allows, up to `reach`. */
+ICFI_TARGET static icf_real ICFI_K(icfi_direct_units)(icfi_solve* s, icf_real reach)
+{
+    int32_t i;
+    for (i = 0; i < s->units; i++) {
+        icfi_unit* t = s->unit + i;
+        icf_real in[3];
+        icfi_unit_velocity(s, t, 1, in);
+        icfi_unit_direction(t, in);
+        reach = icfi_unit_reach(t, reach);
+    }
+    return reach;
+}
+
+/* The mean a step alpha away */
+ICFI_TARGET static icf_real ICFI_K(icfi_mean_after)(const icfi_solve* s, icf_real alpha)
 {
     icf_real sum = 0;
     int32_t i, k;
@@ -8873,7 +9306,7 @@ static icf_real icfi_interior_mean_after(const icfi_solve* s, icf_real alpha)
 
 /* Moves all units by `most` of their direction; what would leave its cones goes nearly up to them, and not
    less far than `least`, which all can. Answers the mean there. */
-static icf_real icfi_interior_move(icfi_solve* s, icf_real least, icf_real most)
+ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real least, icf_real most)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
     icf_real sum = 0;
@@ -8902,6 +9335,52 @@ static icf_real icfi_interior_move(icfi_solve* s, icf_real least, icf_real most)
     return sum / (icf_real)s->units;
 }
 
+#endif
+
+#ifndef ICFI_LAYER
+
+#ifndef ICF_NO_INTERIOR_POINT
+
+#define ICFI_LAYER 17
+#define ICFI_WIDE 0
+#include "icf.h"
+#undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX2
+#define ICFI_WIDE 1
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
+#undef ICFI_LAYER
+
+/* Residuals, scaling and Hessians of all units at s->v; assembles and factors. */
+static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
+{
+    int good;
+    icfi_linear_prices(s, island);
+    good = ICFI_WIDEST(icfi_scale_units, (s));
+    ICFI_WIDEST_END();
+    return good && icfi_factor(s, island);
+}
+
+/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
+   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
+   longer ones nothing depends. */
+static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
+                                        icf_real mu, icf_real longer)
+{
+    icf_real reach;
+    if (aim != ICFI_AIM_PREDICT) {
+        ICFI_WIDEST(icfi_aim_units, (s, aim, mu, longer));
+        ICFI_WIDEST_END();
+    }
+    icfi_gather_impulses(s, island);
+    icfi_solve_for(s, island);
+    ICFI_WIDEST(icfi_read_directions, (s, island));
+    reach = ICFI_WIDEST(icfi_direct_units, (s, ICF_R(1.02)));
+    ICFI_WIDEST_END();
+    return reach;
+}
+
 /* One iteration of the units from s->v, which is left where it is. 0: no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 {
@@ -8910,7 +9389,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
     alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
-    after = icfi_interior_mean_after(s, alpha) / mean;
+    after = ICFI_WIDEST(icfi_mean_after, (s, alpha)) / mean;
+    ICFI_WIDEST_END();
     sigma = icfi_min(icfi_max(after * after * after / 3, ICF_R(1e-6)), 1);
     mu = sigma * mean;
     reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
@@ -8939,7 +9419,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     alpha = icfi_min(1, ICF_R(0.99) * reach);
     island->common = alpha;
     island->alpha = icfi_min(1, (island->warm ? ICF_R(1.3) : 1) * alpha);
-    island->mean = icfi_interior_move(s, alpha, island->alpha);
+    island->mean = ICFI_WIDEST(icfi_move_units, (s, alpha, island->alpha));
+    ICFI_WIDEST_END();
     return 1;
 }
 #endif /* ICF_NO_INTERIOR_POINT */
