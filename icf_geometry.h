@@ -2388,8 +2388,12 @@ static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, co
         if (core == 0) d = icf_vec3_make(0, 0, 1);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_CAPSULE) {
+        icf_real free_t, t;
         n = icfi_gwhere_z(b, wb);
-        d = icfi_galong(d, icfi_gclamp(-icfi_gdot(n, d), b->half.z), n);
+        free_t = -icfi_gdot(n, d);
+        t = icfi_gclamp(free_t, b->half.z);
+        d = icfi_galong(d, t, n);
+        if (t == free_t) d = icfi_gsquare_to(d, n); // a long axis would show it if it is not
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, b->radius, core, d, out);

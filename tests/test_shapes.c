@@ -240,6 +240,36 @@ static void two_half_spaces(void)
     TEST_CHECK(!icf_shape_near(&s, &t, &s, &t, 1));
 }
 
+/* Where the middle of a ball is nearest an inner point of a capsule's core, the normal is across the axis, however
+   near the core it is: an axis a thousand times as long as that gap would magnify what is left along it */
+static void across_the_axis(void)
+{
+    int i, wrong = 0;
+    random_seed(SEED + 9);
+    for (i = 0; i < more(20000) && wrong < 3; i++) {
+        scene c;
+        icf_separation s;
+        icf_vec3 z, side;
+        double length = random_between(1, 100), off = pow(10, random_between(-3, 0));
+        c.a = icf_sphere((icf_real)0.3);
+        c.b = icf_capsule(2, (icf_real)length);
+        c.tb = icf_transform_make(random_quat(), icf_vec3_scale(20, random_direction()));
+        z = icf_quat_rotate(c.tb.q, icf_vec3_make(0, 0, 1));
+        side = icf_vec3_normalize(icf_vec3_cross(z, random_direction()));
+        c.ta = icf_transform_identity();
+        c.ta.p = icf_vec3_add_scaled(c.tb.p, (icf_real)(length * random_between(-0.9, 0.9)), z);
+        c.ta.p = icf_vec3_add_scaled(c.ta.p, (icf_real)off, side);
+        icf_shape_distance(&c.a, &c.ta, &c.b, &c.tb, &s);
+        if (!TEST_CHECK_(fabs((double)icf_vec3_dot(s.normal, z)) <= 8 * EPS,
+                         "the normal leans by %.2g", (double)icf_vec3_dot(s.normal, z))) {
+            print_scene(&c);
+            wrong++;
+        }
+        icf_shape_point(&c.b, &c.tb, c.ta.p, &s);
+        wrong += !TEST_CHECK(fabs((double)icf_vec3_dot(s.normal, z)) <= 8 * EPS);
+    }
+}
+
 /* ---- symmetry: the other way round the same bits; turned, moved and scaled the same answer */
 
 static int same3(icf_vec3 a, icf_vec3 b)
@@ -715,6 +745,7 @@ TEST_LIST = {
     {"box_pairs",        box_pairs       },
     {"half_space_pairs", half_space_pairs},
     {"two_half_spaces",  two_half_spaces },
+    {"across_the_axis",  across_the_axis },
     {"order",            order           },
     {"turned",           turned          },
     {"scaled",           scaled          },
