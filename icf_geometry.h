@@ -1350,11 +1350,41 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
     out->q = icfi_galong(icfi_galong(p, out->s, u), -out->d, out->n);
 }
 
+/* Where an inner point x of the segment is nearest the normal is across u, and across the edge too if it is
+   one of those, unless u is nearly along it; a long segment would show it if not. Rounding of a place on it
+   may take that off the rim of a face, as its slope shows. */
+static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_real l,
+                                        icfi_gsegment_box_near* out)
+{
+    icf_vec3 n = out->n, c;
+    const int in_x = n.x == 0, in_y = n.y == 0, in_z = n.z == 0;
+    int edge = in_x ? 0 : in_y ? 1 : 2;
+    if (in_x + in_y + in_z == 2) {
+        const int i = in_x ? 0 : 1, j = in_z ? 2 : 1;
+        if (ICF_FABS(icfi_gdot(n, u)) <= 16 * ICFI_GEPS) return;
+        edge = ICF_FABS(icfi_gpart(h, i) - ICF_FABS(icfi_gpart(x, i))) <
+                       ICF_FABS(icfi_gpart(h, j) - ICF_FABS(icfi_gpart(x, j)))
+                   ? j
+                   : i;
+    }
+    if (in_x + in_y + in_z > 0) {
+        c = edge == 0   ? icf_vec3_make(0, -u.z, u.y)
+            : edge == 1 ? icf_vec3_make(u.z, 0, -u.x)
+                        : icf_vec3_make(-u.y, u.x, 0);
+        if (icfi_gunit(&c) * l > out->d) {
+            out->n = icfi_gdot(c, n) < 0 ? icfi_gturned(c) : c;
+            return;
+        }
+    }
+    out->n = icfi_gsquare_to(n, u);
+    icfi_gunit(&out->n);
+}
+
 static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h,
                                        icfi_gsegment_box_near* out)
 {
     icf_real s = icfi_gsegment_nearest(p, u, l, h);
-    icf_vec3 x = icfi_galong(p, s, u), c;
+    icf_vec3 x = icfi_galong(p, s, u);
     icf_real d = icfi_gpoint_box(x, h, &out->q, &out->n);
     if (d <= 16 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
         icfi_gsegment_depth(p, u, l, h, out);
@@ -1363,13 +1393,7 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
     out->d = d;
     out->s = s;
 
-    // between an edge and inner points of the segment, the normal is across both: see above
-    if (s > -l && s < l && (out->n.x == 0) + (out->n.y == 0) + (out->n.z == 0) == 1) {
-        c = out->n.x == 0   ? icf_vec3_make(0, -u.z, u.y)
-            : out->n.y == 0 ? icf_vec3_make(u.z, 0, -u.x)
-                            : icf_vec3_make(-u.y, u.x, 0);
-        if (icfi_gunit(&c) * l > d) out->n = icfi_gdot(c, out->n) < 0 ? icfi_gturned(c) : c;
-    }
+    if (s > -l && s < l) icfi_gsegment_across(x, u, h, l, out);
 }
 
 // ------------------------------------------------------------------------------------------------
