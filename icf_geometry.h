@@ -883,6 +883,12 @@ static inline unsigned icfi_gnegative2(icfi_gtwo a)
 {
     return (unsigned)__builtin_ia32_movmskpd(a);
 }
+
+/* Bit 0: a >= b in the first; bit 1: in the second */
+static inline unsigned icfi_gnot_less2(icfi_gtwo a, icfi_gtwo b)
+{
+    return 3u ^ icfi_gnegative2(a - b);
+}
 #else
 typedef struct icfi_gtwo {
     icf_real x, y;
@@ -945,6 +951,11 @@ static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
 static inline unsigned icfi_gnegative2(icfi_gtwo a)
 {
     return (unsigned)(a.x < 0) | (unsigned)(a.y < 0) << 1;
+}
+
+static inline unsigned icfi_gnot_less2(icfi_gtwo a, icfi_gtwo b)
+{
+    return (unsigned)(a.x >= b.x) | (unsigned)(a.y >= b.y) << 1;
 }
 #endif
 
@@ -3064,6 +3075,13 @@ static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* 
 
 /* ---- box and box */
 
+/* At which of two lower and two upper sides x is, in the bits that `bit` says: icfi_gside twice */
+ICFI_GALWAYS uint32_t icfi_gsides_of(icfi_gtwo x, icfi_gtwo most, const uint32_t bit[4])
+{
+    icfi_gtwo least = icfi_gsub2(icfi_gboth(0), most);
+    return bit[icfi_gnot_less2(least, x)] | bit[icfi_gnot_less2(x, most)] << 1;
+}
+
 /* The corners of a patch that are not higher than the margin, their shares of its area, and their names;
    where some are left out, their shares go to the others in proportion. Answers the lowest. */
 static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, icfi_gring* r,
@@ -3072,21 +3090,33 @@ static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, ic
     int i = patch->face, i1 = icfi_gnext(i), i2 = icfi_gnext(i1);
     int j = patch->face2, j1 = icfi_gnext(j), j2 = icfi_gnext(j1), k, n = 0, lowest = 0;
     int shift_a = 8 * patch->swapped, shift_b = 8 - shift_a;
-    int u_at = 2 * i1 + shift_a, v_at = 2 * i2 + shift_a, s_at = 2 * j1 + shift_b,
-        t_at = 2 * j2 + shift_b;
-    icf_real near = patch->tolerance, most_u = patch->a[i1] - near, most_v = patch->a[i2] - near,
-             most_s = 1 - near / patch->b[j1], most_t = 1 - near / patch->b[j2];
+    icf_real near = patch->tolerance;
+    icfi_gtwo middle = icfi_gtwo_at(patch->map[0]),
+              most = icfi_gsub2(icfi_gtwo_of(patch->a[i1], patch->a[i2]), icfi_gboth(near)),
+              most_other =
+                  icfi_gsub2(icfi_gboth(1), icfi_gdiv2(icfi_gboth(near),
+                                                       icfi_gtwo_of(patch->b[j1], patch->b[j2]))),
+              det = icfi_gboth(patch->det),
+              own = icfi_gmul2(icfi_gtwo_of(patch->map[2][1], patch->map[1][0]), det),
+              cross = icfi_gmul2(icfi_gtwo_of(patch->map[2][0], patch->map[1][1]), det);
     uint32_t base = (1u + (uint32_t)patch->above) << (2 * i + shift_a) |
                     (1u + (uint32_t)patch->above2) << (2 * j + shift_b);
-    icf_real s_u = patch->map[2][1] * patch->det, s_v = patch->map[2][0] * patch->det,
-             t_u = patch->map[1][1] * patch->det, t_v = patch->map[1][0] * patch->det;
+    uint32_t bit[4], bit_other[4];
     const icf_real *us = patch->u, *vs = patch->v;
     icf_real pu = us[patch->count - 1] - patch->u_mean, pv = vs[patch->count - 1] - patch->v_mean,
              qu = us[0] - patch->u_mean, qv = vs[0] - patch->v_mean,
              before = ICF_FABS(pu * qv - pv * qu), sum = 0, kept = 0, least = ICF_REAL_MAX;
+    bit[0] = bit_other[0] = 0;
+    bit[1] = 1u << (2 * i1 + shift_a);
+    bit[2] = 1u << (2 * i2 + shift_a);
+    bit[3] = bit[1] | bit[2];
+    bit_other[1] = 1u << (2 * j1 + shift_b);
+    bit_other[2] = 1u << (2 * j2 + shift_b);
+    bit_other[3] = bit_other[1] | bit_other[2];
     for (k = 0; k < patch->count; k++) {
         int next = k + 1 < patch->count ? k + 1 : 0;
-        icf_real u = us[k], v = vs[k], du = u - patch->map[0][0], dv = v - patch->map[0][1];
+        icfi_gtwo at = icfi_gtwo_of(us[k], vs[k]), d = icfi_gsub2(at, middle),
+                  turned = icfi_gtwo_of(icfi_gone_of(d, 1), icfi_gone_of(d, 0));
         icf_real h = patch->height[k], after, share;
         int low = h <= margin;
         pu = qu;
@@ -3098,9 +3128,8 @@ static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, ic
         sum += after;
         before = after;
         kept += low ? share : 0;
-        code[k] = base | icfi_gside(u, most_u) << u_at | icfi_gside(v, most_v) << v_at |
-                  icfi_gside(du * s_u - dv * s_v, most_s) << s_at |
-                  icfi_gside(dv * t_v - du * t_u, most_t) << t_at;
+        d = icfi_gsub2(icfi_gmul2(d, own), icfi_gmul2(turned, cross));
+        code[k] = base | icfi_gsides_of(at, most, bit) | icfi_gsides_of(d, most_other, bit_other);
         r->at[n] = k;
         r->share[n] = share;
         n += low;
@@ -3114,7 +3143,7 @@ static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, ic
     return lowest;
 }
 
-/* Whether corners would be left out by icfi_gring_simplify, which is seldom */
+/* Whether there is nothing for icfi_gring_simplify to do, as mostly; 0 for sharp corners, too */
 static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, const icf_real* v,
                                        const uint32_t* code, icf_real tolerance)
 {
@@ -3124,8 +3153,7 @@ static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, c
         int c = r->at[k + 1 < r->count ? k + 1 : 0];
         icf_real qu = u[c] - u[b], qv = v[c] - v[b], cross = pu * qv - pv * qu;
         icf_real square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
-        found |=
-            (code[b] == code[c]) | ((cross * cross < square * limit) & (pu * qu + pv * qv > 0));
+        found |= (code[b] == code[c]) | (cross * cross < square * limit);
         b = c;
         pu = qu;
         pv = qv;
@@ -3201,9 +3229,14 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     for (k = 0; k < ring.count; k++) {
         int at = ring.at[k];
         icf_manifold_point* point = &out->point[k];
-        icf_vec3 p = icfi_galong(o, patch.u[at], e1);
-        p = icfi_galong(p, patch.v[at], e2);
-        point->position = icfi_galong(p, ICF_R(0.5) * patch.height[at], n);
+        icf_real half = ICF_R(0.5) * patch.height[at];
+        icfi_gtwo xy = icfi_gtwo_of(o.x, o.y);
+        xy = icfi_galong2(xy, icfi_gboth(patch.u[at]), icfi_gtwo_of(e1.x, e1.y));
+        xy = icfi_galong2(xy, icfi_gboth(patch.v[at]), icfi_gtwo_of(e2.x, e2.y));
+        xy = icfi_galong2(xy, icfi_gboth(half), icfi_gtwo_of(n.x, n.y));
+        point->position.x = icfi_gone_of(xy, 0);
+        point->position.y = icfi_gone_of(xy, 1);
+        point->position.z = o.z + patch.u[at] * e1.z + patch.v[at] * e2.z + half * n.z;
         point->distance = patch.height[at];
         point->area = ring.share[k];
         point->feature = code[at];
