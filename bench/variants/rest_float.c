@@ -1,0 +1,4 @@
+/* bench/rest.c in float */
+#define ICF_FLOAT
+#define RUN rest_float
+#include "../rest.h"
