@@ -6203,6 +6203,7 @@ static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
     int32_t i, j;
     ICFI_MEMSET(&none, 0, sizeof none);
     if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return none;
+    l = none;
     l.sign = m[0];
     l.r = icf_vec3_make(l.sign * m[11], l.sign * m[15], l.sign * m[4]);
     for (i = 0; i < 3; i++) {
