@@ -208,9 +208,10 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   slip_tolerance, softness: what sticks creeps at their speed where friction is at 0.7 of its limit. Where contacts
-   are so stiff that they give by less than it creeps in a step, as steel does under its own weight, a pile
-   never quite comes to rest, and steps take iterations for that: a softness of 1e-4 lets most.
+   slip_tolerance, softness: what sticks creeps at their speed where friction is at 0.7 of its limit. Where
+   contacts are so stiff that they give by less than it creeps in a step, as steel does under its own
+   weight, a pile never quite comes to rest, and steps take iterations for that: a softness of 1e-4 lets
+   most.
 
    STEP BY STEP: A DENSE SYSTEM
 
@@ -9537,7 +9538,9 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
 static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm,
                               icf_real higher)
 {
+    /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
     icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
+    icf_real patience = s->guesses ? ICF_R(1.5) : ICF_R(0.9);
     int32_t left = 60, count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -9546,15 +9549,14 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     }
     icfi_return_to(s, island, s->start);
     start = own / (icf_real)count;
+    if (!(start > 0)) return ICF_STOP_NONE;
     island->warm = s->guesses && !(higher > 0);
     if (island->warm) {
         /* the more, the farther the start is from the balance of momentum: what measured well for piles */
-        icf_real far = island->gradient * island->gradient / own;
-        start *= icfi_max(ICF_R(0.5), ICF_SQRT(ICF_SQRT(far)) / 40);
+        start *= icfi_max(ICF_R(0.5), ICF_SQRT(island->gradient / ICF_SQRT(own)) / 40);
     } else if (higher > 0) {
         start *= higher;
     }
-    if (!(start > 0)) return ICF_STOP_NONE;
     icfi_make_units(s, island, start, warm);
     if (!s->units) return ICF_STOP_NONE;
     if (island->warm) {
@@ -9577,7 +9579,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         if (end != ICF_STOP_NONE) return end;
         /* C */
         while (island->at_best &&
-               (island->error < (s->guesses ? ICF_R(1.5) : ICF_R(0.9)) * last || island->error < ICF_R(1e-6))) {
+               (island->error < patience * last || island->error < ICF_R(1e-6))) {
             end = icfi_should_end(s, island);
             if (end != ICF_STOP_NONE) return end;
             last = island->error;
@@ -9624,8 +9626,10 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         the error falls. Not at all if impulses to expect were given and the start is not near even so.
         For a body by itself up to ten times, and without duals
      B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
-        s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that
-     C  Newton's method from there, while the error falls; else more of B, to a tenth of `stop`
+        s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that,
+        or the start is far from the balance of momentum
+     C  Newton's method from there, while the error falls, or where impulses to expect were given, until it
+        rises by half; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
