@@ -33,7 +33,7 @@ static icf_result make_scene(icf_scene* scene, icf_body* body)
     icf_scene_add(scene, icf_box(1, thin, 2), 0, at(0, wall + thin, 2), NULL);
     icf_scene_add(scene, icf_box(1, thin, 2), 0, at(0, -wall - thin, 2), NULL);
     for (i = 0; i < COUNT && result == ICF_RESULT_OK; i++) {
-        icf_real aside = ICF_R(0.04) * (icf_real)(i * 7 % 5 - 2); /* so that they do not stack up */
+        icf_real aside = ICF_R(0.05) * (icf_real)(i * 7 % 5 - 2); /* so that they do not stack up */
         icf_real x = aside + (i & 1 ? ICF_R(0.22) : ICF_R(-0.22));
         icf_real y = (i & 2 ? ICF_R(0.22) : ICF_R(-0.22)) - aside;
         int layer = i / 4;
