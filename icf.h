@@ -1277,7 +1277,9 @@ typedef struct icf_stats {
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
     size_t
-        bytes; /* of workspace that this solve would have liked: with it no island is iterative */
+        bytes; /* of workspace that this solve would have liked: with it no island is iterative. What
+                  starts at its minimum, as at rest, takes no matrix: for when it moves, it is counted
+                  without a factor, and by icf_workspace_reserve with one */
     icf_part part; /* what is wrong, and which one */
     int32_t which;
     const char* reason; /* a few words, or NULL */
@@ -1814,9 +1816,9 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
 #define ICFI_NOINLINE __attribute__((noinline)) /* where frames would add up */
-#ifdef __OPTIMIZE__
+#if defined(__OPTIMIZE__) && (!defined(__i386__) || defined(__SSE2__))
 #define ICFI_HOT ICFI_FORCE_INLINE
-#else /* there, what is inlined shares no room in a frame */
+#else /* there, what is inlined shares no room in a frame, or there are no registers for it */
 #define ICFI_HOT static inline
 #endif
 #define ICFI_MEMCPY __builtin_memcpy
@@ -5877,11 +5879,12 @@ typedef struct icfi_solve {
     icfi_unit* unit;
     int32_t units;
     size_t island_at;
-    icf_real bound;  /* A is at least the blocks in `factor` over this */
-    int32_t guesses; /* contacts with an impulse to expect, of the island at work */
-    int32_t moving;  /* unknowns of all islands */
-    int32_t stopped; /* the caller wished */
-    int32_t keeper;  /* the island whose pattern is kept, or -1 */
+    icf_real bound;   /* A is at least the blocks in `factor` over this */
+    int32_t guesses;  /* contacts with an impulse to expect, of the island at work */
+    int32_t moving;   /* unknowns of all islands */
+    int32_t stopped;  /* the caller wished */
+    int32_t keeper;   /* the island whose pattern is kept, or -1 */
+    int32_t unopened; /* whether an island took no matrix, whose bytes nobody added up */
     icf_workspace* workspace;
 } icfi_solve;
 
@@ -7475,14 +7478,15 @@ ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf
     ICFI_K(icfi_add_six)(r, sign, to + 5 * ld);
 }
 
-/* Adds K' W K of a link of free bodies, 3 rows or 6, as icfi_assemble_blocks does. */
+/* Adds K' W K of a link of free bodies, 3 rows or 6, as icfi_assemble_blocks does. w, t: room for W and T */
 ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island* island,
-                                                int32_t rows, int32_t link, int32_t* edge)
+                                                int32_t rows, int32_t link, int32_t* edge,
+                                                icf_real w[36], icf_real t[2][36])
 {
     const icf_problem* p = s->p;
     const icfi_lever* l = s->lever + p->link_start[link];
     int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
-    icf_real w[36], t[2][36], *to = island->dense;
+    icf_real* to = island->dense;
     if (rows == 6) {
         ICFI_K(icfi_link_hessian)(s, link, w);
     } else {
@@ -7509,16 +7513,16 @@ ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_is
                                                     int32_t links)
 {
     int32_t n, edge = island->couplings;
-    icf_real w[36];
+    icf_real w[36], t[2][36]; /* one for all that is inlined here */
     for (n = 0; n < links; n++) {
         int32_t link = island->link[n];
         if (!s->kind[link] && !icfi_has_levers(s, link)) {
             ICFI_K(icfi_link_hessian)(s, link, w);
             icfi_assemble_blocks(s, island, link, w, &edge);
         } else if (s->p->link_rows[link] == 6) {
-            ICFI_K(icfi_assemble_levers)(s, island, 6, link, &edge);
+            ICFI_K(icfi_assemble_levers)(s, island, 6, link, &edge, w, t);
         } else {
-            ICFI_K(icfi_assemble_levers)(s, island, 3, link, &edge);
+            ICFI_K(icfi_assemble_levers)(s, island, 3, link, &edge, w, t);
         }
     }
 }
@@ -8073,14 +8077,14 @@ static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* islan
 }
 
 /* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
-   momentum in which its friction would drown. Or rounding is all there is. */
-/* Whether the error is below the tolerance */
+   momentum in which its friction would drown. */
 static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
 {
     icf_real tolerance = s->options->tolerance;
     return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
 }
 
+/* Converged, or rounding is all there is, or the caller's wish */
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 {
     const icf_options* o = s->options;
@@ -9578,7 +9582,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
         if (end != ICF_STOP_NONE) return end;
         /* C */
-        while (island->at_best &&
+        while (island->at_best && progress.steps < 30 &&
                (island->error < patience * last || island->error < ICF_R(1e-6))) {
             end = icfi_should_end(s, island);
             if (end != ICF_STOP_NONE) return end;
@@ -9629,7 +9633,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that,
         or the start is far from the balance of momentum
      C  Newton's method from there, while the error falls, or where impulses to expect were given, until it
-        rises by half; else more of B, to a tenth of `stop`
+        rises by half, and 30 times at most; else more of B, to a tenth of `stop`
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
@@ -9986,6 +9990,8 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         if ((!settled && s->guesses) || !icfi_has_converged(s, &island)) {
             result = icfi_open_matrix(s, k, &island);
             if (result != ICF_RESULT_OK) return result;
+        } else {
+            s->unopened = 1;
         }
         ICFI_PROFILE('I')
         result = icfi_minimise(s, &island, own, settled);
@@ -10022,7 +10028,8 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     return ICF_RESULT_OK;
 }
 
-/* Of a solve that ends with an error: how much would be enough for any links is worth adding up then only */
+/* Of a solve that ends with an error, or has not seen what all islands take: how much would be enough for any
+   links is worth adding up then only */
 static icf_result icfi_end_open(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
 {
     icfi_arena arena = icfi_arena_measure();
@@ -10124,6 +10131,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         return icfi_end_open(&s, &at, result);
     }
 
+    if (s.unopened) (void)icfi_end_open(&s, &at, result);
     for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
     workspace->contacts = problem->contacts;
     workspace->rows = problem->rows;

@@ -1417,7 +1417,8 @@ static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_
         c = edge == 0   ? icf_vec3_make(0, -u.z, u.y)
             : edge == 1 ? icf_vec3_make(u.z, 0, -u.x)
                         : icf_vec3_make(-u.y, u.x, 0);
-        if (icfi_gunit(&c) * l > out->d) {
+        // of two rims as near as rounding can tell, the other one's normal is far from the face's
+        if (icfi_gunit(&c) * l > out->d && ICF_FABS(icfi_gdot(c, n)) > ICF_R(0.5)) {
             out->n = icfi_gdot(c, n) < 0 ? icfi_gturned(c) : c;
             return;
         }
@@ -5474,8 +5475,10 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
             if (same && s.seen[i].still) continue;
         }
         result = icfi_place_proxy(&s, i, dt);
-        if (result != ICF_RESULT_OK)
+        if (result != ICF_RESULT_OK) {
+            s.session->slack = -1; /* those after it are not placed for this one */
             return icfi_scene_refuse(scene, result, "bounds of a collider");
+        }
         s.seen[i].still = s.seen[i].kind == ICF_BODY_STATIC;
     }
     result = icf_broad_phase_update(s.broad);

@@ -165,12 +165,54 @@ static void test_islands_before_a_mesh(void)
                 behind * 1e-6);
 }
 
+/* A solve whose contacts were open took no matrix, and said so little of memory that the next step of the same
+   bodies, in that much, was refused, and derivatives of its answer were. */
+static void test_memory_of_a_start_at_the_minimum(void)
+{
+    int32_t sizes[2] = {6, 6}, rows[1] = {3}, start[2] = {0, 2}, of[2] = {0, 1}, k, i;
+    icf_real mass[72] = {0}, free[12] = {0}, v[12], blocks[36] = {0}, x[12] = {1};
+    static icf_real memory[100000];
+    icf_contact contact = icf_default_contact();
+    icf_problem p = icf_default_problem();
+    icf_workspace w;
+    icf_stats stats;
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < 6; i++) mass[36 * k + 7 * i] = 1;
+        for (i = 0; i < 3; i++) blocks[18 * k + 7 * i] = (icf_real)(k ? 1 : -1);
+    }
+    p.dt = (icf_real)0.01;
+    p.cliques = 2;
+    p.clique_sizes = sizes;
+    p.mass = mass;
+    p.v_free = free;
+    p.links = 1;
+    p.link_rows = rows;
+    p.link_start = start;
+    p.block_clique = of;
+    p.blocks = blocks;
+    p.contacts = 1;
+    p.contact = &contact;
+    free[8] = (icf_real)0.1; /* apart */
+    memcpy(v, free, sizeof v);
+    TEST_CHECK(icf_workspace_init(&w, memory, sizeof memory) == ICF_RESULT_OK);
+    TEST_CHECK(icf_solve(&p, NULL, &w, v, &stats) == ICF_RESULT_OK);
+    TEST_CHECK(stats.iterations == 0);
+    TEST_CHECK(icf_workspace_init(&w, memory, stats.bytes) == ICF_RESULT_OK);
+    TEST_CHECK(icf_solve(&p, NULL, &w, v, &stats) == ICF_RESULT_OK);
+    TEST_CHECK(icf_sensitivity(&p, &w, x, 1, 12, NULL, NULL) == ICF_RESULT_OK);
+    free[8] = (icf_real)-0.1; /* and together */
+    memcpy(v, free, sizeof v);
+    TEST_CHECK(icf_solve(&p, NULL, &w, v, &stats) == ICF_RESULT_OK);
+    TEST_CHECK(stats.iterations > 0);
+}
+
 TEST_LIST = {
-    {"iterative_at_any_scale",          test_iterative_at_any_scale         },
-    {"iterative_with_nan",              test_iterative_with_nan             },
-    {"refused_create_can_be_destroyed", test_refused_create_can_be_destroyed},
-    {"front_too_large",                 test_front_too_large                },
-    {"hubs_take_no_quadratic_time",     test_hubs_take_no_quadratic_time    },
-    {"islands_before_a_mesh",           test_islands_before_a_mesh          },
-    {NULL,                              NULL                                }
+    {"iterative_at_any_scale",           test_iterative_at_any_scale          },
+    {"iterative_with_nan",               test_iterative_with_nan              },
+    {"refused_create_can_be_destroyed",  test_refused_create_can_be_destroyed },
+    {"front_too_large",                  test_front_too_large                 },
+    {"hubs_take_no_quadratic_time",      test_hubs_take_no_quadratic_time     },
+    {"islands_before_a_mesh",            test_islands_before_a_mesh           },
+    {"memory_of_a_start_at_the_minimum", test_memory_of_a_start_at_the_minimum},
+    {NULL,                               NULL                                 }
 };

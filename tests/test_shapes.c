@@ -239,6 +239,33 @@ static void two_half_spaces(void)
 
 /* Where the middle of a ball or a box is nearest an inner point of a capsule's core, the normal is across the axis,
    however near the core it is: an axis ten thousand times as long as that gap would magnify what is left along it */
+/* A capsule whose axis lies over an edge of a box, along it but for a slope, at a gap from nearly nothing on:
+   of the two rims that are then as near the wrong one gave a normal along the face. */
+static void along_an_edge(void)
+{
+    const icf_shape box = icf_box(1, 1, 1);
+    const icf_transform still = icf_transform_identity();
+    int i, wrong = 0;
+    random_seed(SEED + 10);
+    for (i = 0; i < more(20000) && wrong < 3; i++) {
+        double length = random_between(2, 10), x = random_between(0, 0.5);
+        double gap = sqrt(EPS) * pow(10, random_between(-0.5, 1));
+        double slope = gap / length * random_between(1, 3);
+        icf_shape capsule = icf_capsule((icf_real)(1.2 * gap), (icf_real)length);
+        icf_transform pose;
+        icf_separation s;
+        pose.q = icf_quat_from_rotation_vector(
+            icf_vec3_make(0, (icf_real)(1.57079632679489661923 + slope), 0));
+        pose.p = icf_vec3_make((icf_real)x, 1, (icf_real)(1 + gap + slope));
+        icf_shape_distance(&box, &still, &capsule, &pose, &s);
+        if (!TEST_CHECK_((double)s.normal.z > 0.9, "normal %g %g %g at a gap of %g, slope %g, x %g",
+                         (double)s.normal.x, (double)s.normal.y, (double)s.normal.z, gap, slope,
+                         x)) {
+            wrong++;
+        }
+    }
+}
+
 static void across_the_axis(void)
 {
     int i, wrong = 0, checked = 0;
@@ -789,6 +816,7 @@ TEST_LIST = {
     {"box_pairs",        box_pairs       },
     {"half_space_pairs", half_space_pairs},
     {"two_half_spaces",  two_half_spaces },
+    {"along_an_edge",    along_an_edge   },
     {"across_the_axis",  across_the_axis },
     {"order",            order           },
     {"turned",           turned          },
