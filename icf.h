@@ -1010,6 +1010,14 @@ typedef enum icf_model {
                           Kelvin-Voigt whatever `law` says */
 } icf_model;
 
+/* What friction went by in a step, N s: gamma_n0, its limit over the coefficient. From icf_contact_result, for
+   the contact of the next step. */
+typedef struct icf_lag {
+    icf_real limit;   /* in the step: from `before` to `impulse`, or a part of that way */
+    icf_real before;  /* in the one before it */
+    icf_real impulse; /* the normal impulse at the start of the step */
+} icf_lag;
+
 /* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
    reads. From icf_default_contact(): a zeroed struct is refused. */
 typedef struct icf_contact {
@@ -1060,6 +1068,10 @@ typedef struct icf_contact {
     /* the impulse to expect along t1, t2, normal, N s: that of the step before, if it is the same
        contact. Where to begin, and nothing else. Default 0 */
     icf_vec3 impulse_guess;
+    /* that of the step before, if it is the same contact: what opens and closes from step to step because
+       lagged friction is a step late, more slowly than slip_tolerance, then comes to rest, as its limit stops
+       between. Default 0: gamma_n0 is the normal impulse at the start of the step, as in the papers */
+    icf_lag lag;
 
     icf_law_function* custom; /* ICF_LAW_CUSTOM */
     void* user;
@@ -1121,6 +1133,7 @@ typedef struct icf_contact_term {
     icf_real impulse0;      /* lagged: gamma_n0, the normal impulse at the start of the step */
     icf_real adhesion;      /* dt times the pulling force */
     icf_real rt;            /* SAP: R_t; R_n is 1 / normal.scale */
+    icf_lag lag;            /* where impulse0 is from */
 } icf_contact_term;
 
 typedef struct icf_row_term {
@@ -1343,6 +1356,7 @@ typedef struct icf_contact_result {
     icf_real dissipated;   /* energy that friction, dissipation and relaxation took, J */
     icf_real w;            /* the inverse effective mass used, 1/kg */
     icf_real share;        /* of the friction it could have, that it has: 0 to 1 */
+    icf_lag lag;           /* for the next step */
     int32_t mode;          /* icf_mode */
     int32_t bounded;       /* 1: the near-rigid bound acted */
 } icf_contact_result;
@@ -1457,10 +1471,13 @@ typedef struct icf_world_def {
         solver; /* bytes for the solver; 0, the default: a guess. With less than it would like the
                             solver is slower: stats.bytes says how much that is */
 
-    icf_vec3 gravity;   /* default (0, 0, -9.81) m/s^2 */
-    int32_t method;     /* icf_method */
-    int32_t substeps;   /* of each step, with the contacts given before it; default 1 */
-    int32_t model;      /* icf_model that icf_default_touch puts in; default lagged */
+    icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
+    int32_t method;   /* icf_method */
+    int32_t substeps; /* of each step, with the contacts given before it; default 1 */
+    int32_t model;    /* icf_model that icf_default_touch puts in; default lagged */
+    int32_t settle; /* 1: touches get the lag of the step before, see icf_contact, and piles come to
+                            rest; then what comes next hangs on more than places and velocities.
+                            Default 0: touches as they are given */
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
     int32_t cookie;     /* private */
@@ -5262,6 +5279,30 @@ static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c,
     }
 }
 
+/* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it has
+   none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase one another
+   for ever. The last two steps are two points of N(L), which falls there, and the limit is where the line through
+   them meets N = L; from there on it is N again, in a few steps. Only of what opens and closes more slowly
+   than friction creeps: a limit between is friction on what has left, and a bounce would feel it. */
+static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
+{
+    const icf_lag* last = &c->lag;
+    icf_real dl = last->limit - last->before, way = last->impulse - last->before,
+             dn = impulse - last->impulse, share = 1;
+    icf_lag now;
+    if (ICF_FABS(vn) <= c->slip_tolerance) {
+        int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
+        if (way != 0) share = icfi_min(icfi_max(2 * (dl / way), 0), 1);
+        /* of a thousandth of the limit rounding could be most */
+        if (falls && ICF_FABS(dl) > ICF_R(1e-3) * (last->limit + last->before))
+            share = dl / (dl - dn);
+    }
+    now.limit = share < 1 ? last->limit + share * (impulse - last->limit) : impulse;
+    now.before = last->limit;
+    now.impulse = impulse;
+    return now;
+}
+
 /* ---- contacts: normal law and friction ---- */
 
 ICF_API icf_contact icf_default_contact(void)
@@ -5323,15 +5364,14 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-/* The numbers of a contact lie in two rows: point to range, and force to impulse_guess. */
-enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 16 };
-typedef char
-    icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
-                                  (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
-                              offsetof(icf_contact, impulse_guess) - offsetof(icf_contact, force) ==
-                                  (ICFI_CONTACT_SECOND - 3) * sizeof(icf_real)
-                          ? 1
-                          : -1];
+/* The numbers of a contact lie in two rows: point to range, and force to lag. */
+enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 19 };
+typedef char icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
+                                           (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
+                                       offsetof(icf_contact, lag) - offsetof(icf_contact, force) ==
+                                           (ICFI_CONTACT_SECOND - 3) * sizeof(icf_real)
+                                   ? 1
+                                   : -1];
 
 static int icfi_contact_is_finite(const icf_contact* c)
 {
@@ -5340,6 +5380,11 @@ static int icfi_contact_is_finite(const icf_contact* c)
                *second = at + offsetof(icf_contact, force);
     return icfi_all_finite(ICFI_CONTACT_FIRST, (const icf_real*)first) &&
            icfi_all_finite(ICFI_CONTACT_SECOND, (const icf_real*)second);
+}
+
+static int icfi_lag_is_good(const icf_lag* lag)
+{
+    return lag->limit >= 0 && lag->before >= 0 && lag->impulse >= 0;
 }
 
 /* Whether a contact can be priced, and its axes; if not, *reason names what is wrong with it. */
@@ -5359,8 +5404,9 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     least = icfi_min(least, icfi_min(c->friction, c->softness));
     least = icfi_min(least, icfi_min(c->torsion, c->rolling));
     least = icfi_min(least, c->effective_mass_inverse);
-    if (framed && least >= 0 && icfi_min(c->slip_tolerance, c->spin_tolerance) > 0 &&
-        law == ICF_LAW_HUNT_CROSSLEY && c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
+    if (framed && least >= 0 && icfi_lag_is_good(&c->lag) &&
+        icfi_min(c->slip_tolerance, c->spin_tolerance) > 0 && law == ICF_LAW_HUNT_CROSSLEY &&
+        c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
         return ICF_RESULT_OK;
     }
     if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
@@ -5376,6 +5422,7 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     if (c->torsion < 0) *reason = "torsion";
     if (c->rolling < 0) *reason = "rolling";
     if (c->effective_mass_inverse < 0) *reason = "effective_mass_inverse";
+    if (!icfi_lag_is_good(&c->lag)) *reason = "lag";
     if (!(c->slip_tolerance > 0)) *reason = "slip_tolerance";
     if (!(c->spin_tolerance > 0)) *reason = "spin_tolerance";
     if (c->by_force && law == ICF_LAW_KELVIN_VOIGT && !(c->stiffness > 0)) *reason = "stiffness";
@@ -5411,6 +5458,8 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     t->bounded = icfi_normal_make(c, dt, most, &t->normal);
     t->impulse0 = icfi_explicit_impulse(&t->normal, c, v0[2]);
     if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
+    t->lag = icfi_follow(c, t->impulse0, v0[2]);
+    t->impulse0 = t->lag.limit;
     t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
 
     mu = icfi_friction_at(c, v0);
@@ -10212,6 +10261,7 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
     }
     result->dissipated = dissipated;
     result->w = c->w;
+    result->lag = c->term.lag;
     result->share = icfi_friction_share(&c->term, c->v, c->price.impulse);
     result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
     result->bounded = c->term.bounded;
@@ -10645,10 +10695,10 @@ typedef struct icfi_constraint {
     int32_t kind, joints, next, spare;
 } icfi_constraint;
 
-/* A contact that acted in the last step */
+/* A contact that acted in the last step; behind these, one whose friction could have */
 typedef struct icfi_memory {
     icf_real impulse[3]; /* of its last substep, along t1, t2, normal */
-    icf_real spare;
+    icf_lag lag;
     uint64_t id;
     int32_t body[2];
 } icfi_memory;
@@ -10658,9 +10708,10 @@ typedef struct icfi_header {
     uint64_t checksum, solver, steps;
     uint32_t magic, version, real, spare;
     uint32_t record[4]; /* sizes of the records above, in bytes */
-    int32_t bodies, joints, constraints, contacts, tree, model;
-    int32_t body_end, joint_end, constraint_end, memories; /* slots that were ever used; contacts */
-    int32_t body_free, joint_free, constraint_free;        /* first free slot, -1: none */
+    int32_t bodies, joints, constraints, contacts, tree, model, settle;
+    int32_t body_end, joint_end, constraint_end;    /* slots that were ever used */
+    int32_t memories, pressed;                      /* contacts; of these the first did act */
+    int32_t body_free, joint_free, constraint_free; /* first free slot, -1: none */
     int32_t method, substeps, iterations;
 } icfi_header;
 
@@ -10920,6 +10971,7 @@ static const char* icfi_world_def_check(const icf_world_def* d)
         return "method";
     if (d->substeps < 1) return "substeps";
     if (d->model < ICF_MODEL_LAGGED || d->model > ICF_MODEL_SAP) return "model";
+    if (d->settle < 0 || d->settle > 1) return "settle";
     if (d->tolerance < 0) return "tolerance";
     if (d->iterations < 0) return "iterations";
     return NULL;
@@ -10949,6 +11001,7 @@ static void icfi_header_make(icfi_header* h, const icf_world_def* d)
     h->method = d->method;
     h->substeps = d->substeps;
     h->model = d->model;
+    h->settle = d->settle;
     h->tolerance = d->tolerance;
     h->iterations = d->iterations;
 }
@@ -11256,6 +11309,7 @@ ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def)
     def->method = h->method;
     def->substeps = h->substeps;
     def->model = h->model;
+    def->settle = h->settle;
     def->tolerance = h->tolerance;
     def->iterations = h->iterations;
     return ICF_RESULT_OK;
@@ -11274,6 +11328,7 @@ ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def)
     h->method = next.method;
     h->substeps = next.substeps;
     h->model = next.model;
+    h->settle = next.settle;
     h->tolerance = next.tolerance;
     h->iterations = next.iterations;
     return ICF_RESULT_OK;
@@ -11689,7 +11744,7 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
     for (i = 0; i < s->h.memories; i++) {
         icfi_memory m;
         ICFI_MEMCPY(&m, s->memory + (size_t)i * sizeof m, sizeof m);
-        if (!icfi_all_finite(4, m.impulse)) return 0;
+        if (!icfi_all_finite(6, m.impulse) || !icfi_lag_is_good(&m.lag)) return 0;
         if (!icfi_slot_is(m.body[0], s->h.body_end) || !icfi_slot_is(m.body[1], s->h.body_end))
             return 0;
     }
@@ -11747,12 +11802,13 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     def.method = h->method;
     def.substeps = h->substeps;
     def.model = h->model;
+    def.settle = h->settle;
     def.tolerance = h->tolerance;
     def.iterations = h->iterations;
     if (icfi_world_def_check(&def) || !icfi_finite(h->time) || h->solver > (size_t)-1 / 2) return 0;
     if (h->body_end < 0 || h->joint_end < 0 || h->constraint_end < 0 || h->memories < 0) return 0;
     if (h->body_end > h->bodies || h->joint_end > h->joints || h->constraint_end > h->constraints ||
-        h->memories > h->contacts) {
+        h->memories > h->contacts || h->pressed < 0 || h->pressed > h->memories) {
         return 0;
     }
     if (count != icfi_saved_bytes(h)) return 0;
@@ -13129,9 +13185,11 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
             c->link = link;
             c->point = rows == 6 ? icfi_difference(point, origin) : icf_vec3_make(0, 0, 0);
             if (s->touching[k].memory >= 0 && first) {
-                const icf_real* guess = s->memory[s->touching[k].memory].impulse;
-                c->impulse_guess = icf_vec3_make(guess[0], guess[1], guess[2]);
+                const icfi_memory* m = s->memory + s->touching[k].memory;
+                c->impulse_guess = icf_vec3_make(m->impulse[0], m->impulse[1], m->impulse[2]);
+                if (s->header->settle) c->lag = m->lag;
             }
+            if (!first && s->header->settle) c->lag = s->result[k].lag;
             s->touching[k].contact = p->contacts++;
         }
     }
@@ -13650,33 +13708,47 @@ static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, int32_t a, 
     e->impulse = impulse;
 }
 
-/* Events of the step, and what the next one is to know: answers how many contacts that is. */
-static int32_t icfi_remember_touches(icfi_sim* s)
+/* What the next step is to know of a touch */
+static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
+{
+    const icfi_touching* t = s->touching + touch;
+    const icf_contact_result* r = s->result + touch;
+    icfi_memory* m = s->memory_next + at;
+    ICFI_MEMSET(m, 0, sizeof *m);
+    m->impulse[0] = r->impulse.x;
+    m->impulse[1] = r->impulse.y;
+    m->impulse[2] = r->impulse.z;
+    m->lag = r->lag;
+    m->id = t->id;
+    m->body[0] = t->body[0];
+    m->body[1] = t->body[1];
+}
+
+/* Events of the step, and what the next one is to know: how many contacts that is, and how many of them
+   pressed. */
+static int32_t icfi_remember_touches(icfi_sim* s, int32_t* pressed)
 {
     icfi_session* session = s->session;
     int32_t i, count = 0;
     session->events = 0;
     for (i = 0; i < session->touches; i++) {
         const icfi_touching* t = s->touching + i;
-        const icf_vec3* impulse = &s->result[i].impulse;
-        icfi_memory* m = s->memory_next + count;
-        int before = t->memory >= 0, now = t->normal_impulse > 0;
+        int before = t->memory >= 0 && t->memory<s->header->pressed, now = t->normal_impulse> 0;
         if (!t->id || (!before && !now)) continue;
         icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
                        t->body[0], t->body[1], t->id, t->normal_impulse);
-        if (!now) continue;
-        ICFI_MEMSET(m, 0, sizeof *m);
-        m->impulse[0] = impulse->x;
-        m->impulse[1] = impulse->y;
-        m->impulse[2] = impulse->z;
-        m->id = t->id;
-        m->body[0] = t->body[0];
-        m->body[1] = t->body[1];
-        count++;
+        if (now) icfi_remember(s, i, count++);
     }
-    for (i = 0; i < s->header->memories; i++) {
+    for (i = 0; i < s->header->pressed; i++) {
         const icfi_memory* m = s->memory + i;
         if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body[0], m->body[1], m->id, 0);
+    }
+    *pressed = count;
+    if (!s->header->settle) return count;
+    for (i = 0; i < session->touches; i++) {
+        const icfi_touching* t = s->touching + i;
+        if (t->id && !(t->normal_impulse > 0) && s->result[i].lag.limit > 0)
+            icfi_remember(s, i, count++);
     }
     return count;
 }
@@ -13691,7 +13763,7 @@ static int icfi_is_finite_motion(const icfi_motion* m)
 }
 
 /* Copies what the scratch holds into the state: nothing after this fails. */
-static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories)
+static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories, int32_t pressed)
 {
     icfi_header* h = s->header;
     int32_t i;
@@ -13710,6 +13782,7 @@ static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories)
     }
     icfi_copy_bytes(s->memory, s->memory_next, (size_t)memories * sizeof(icfi_memory));
     h->memories = memories;
+    h->pressed = pressed;
     h->time += dt;
     h->steps++;
     s->session->touches = 0;
@@ -13722,7 +13795,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int com
     icfi_session* session;
     const icfi_header* h;
     icf_result result, worst = ICF_RESULT_OK;
-    int32_t i, memories;
+    int32_t i, memories, pressed;
     icfi_sim_open(w, &s);
     s.world = w;
     session = s.session;
@@ -13751,9 +13824,9 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int com
                                      "the motion of a body after the step");
         }
     }
-    memories = icfi_remember_touches(&s);
+    memories = icfi_remember_touches(&s, &pressed);
     session->results = session->touches;
-    if (commit) icfi_commit(&s, dt, memories);
+    if (commit) icfi_commit(&s, dt, memories, pressed);
     session->solved = 1;
     return worst;
 }
@@ -14579,7 +14652,7 @@ ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
 {
     icfi_body* b = icfi_named_body(world, body);
     icfi_sim s;
-    int32_t slot = (int32_t)body.index, i, n;
+    int32_t slot = (int32_t)body.index, i, n, pressed;
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
     for (i = 0; i < s.header->joint_end; i++) {
@@ -14594,10 +14667,13 @@ ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
             icfi_constraint_remove(&s, i);
         }
     }
-    for (i = n = 0; i < s.header->memories; i++) {
-        if (s.memory[i].body[0] != slot && s.memory[i].body[1] != slot) s.memory[n++] = s.memory[i];
+    for (i = n = pressed = 0; i < s.header->memories; i++) {
+        if (s.memory[i].body[0] == slot || s.memory[i].body[1] == slot) continue;
+        pressed += i < s.header->pressed;
+        s.memory[n++] = s.memory[i];
     }
     s.header->memories = n;
+    s.header->pressed = pressed;
     for (i = n = 0; i < s.session->touches; i++) {
         const icf_touch* t = s.touch + i;
         int uses = (t->a.generation && t->a.index == body.index) ||

@@ -36,7 +36,16 @@
 
 /* Which part of a step is on, and how long each was: one counter of the processor, as a clock would take
    longer than what it measures */
-enum { PART_REST, PART_ASSEMBLY, PART_FACTOR, PART_SEARCH, PART_PATTERN, PART_ITERATION, PARTS };
+enum {
+    PART_REST,
+    PART_ASSEMBLY,
+    PART_FACTOR,
+    PART_SEARCH,
+    PART_PATTERN,
+    PART_ITERATION,
+    PART_COLLISION,
+    PARTS
+};
 static double part_ticks[PARTS], part_began;
 static int part_now;
 
@@ -289,7 +298,7 @@ static double contact_w(const contact* c)
 /* What a contact is at the start of a step: ICF (26), SAP (29), (30) */
 static void law_make(const clutter_case* c, const clutter_body* before, contact* t)
 {
-    const double pi = 3.14159265358979323846, mu = CLUTTER_FRICTION;
+    const double pi = 3.14159265358979323846;
     const double bound = c->rigid * c->rigid / (4 * pi * pi);
     double v0[3], soft;
     t->w = contact_w(t);
@@ -300,7 +309,24 @@ static void law_make(const clutter_case* c, const clutter_body* before, contact*
     t->impulse0 = 0;
     if (t->distance < 0 && c->dissipation * v0[2] < 1)
         t->impulse0 = -t->distance / c->dt / t->rn * (1 - c->dissipation * v0[2]);
-    t->eps = c->softness * t->w * mu * t->impulse0;
+}
+
+/* Friction goes by another limit than the impulse of the law where a contact opens and closes slowly, and never
+   where it is faster than what sticks */
+static void law_limit(const clutter_case* c, contact* t, const clutter_body* before,
+                      const icf_lag* lag)
+{
+    double v0[3];
+    contact_velocity(t, before, v0);
+    if (fabs(lag->impulse - t->impulse0) > 1e-9 * (t->impulse0 + c->dt * c->stiffness * 1e-6))
+        fail("the lag of a contact", "not the impulse of the law");
+    if (fabs(v0[2]) > c->slip_tolerance * (1 + 1e-6) && lag->limit != lag->impulse)
+        fail("the lag of a contact", "not the impulse of the law where it opens or closes fast");
+    if (lag->limit < (lag->before < lag->impulse ? lag->before : lag->impulse) ||
+        lag->limit > (lag->before > lag->impulse ? lag->before : lag->impulse))
+        fail("the lag of a contact", "a limit not between that of the step before and the law's");
+    t->impulse0 = lag->limit;
+    t->eps = c->softness * t->w * CLUTTER_FRICTION * t->impulse0;
     if (t->eps < c->slip_tolerance) t->eps = c->slip_tolerance;
 }
 
@@ -498,6 +524,7 @@ static void sim_open(clutter_sim* s, const clutter_case* c)
     def.world.gravity = icf_vec3_make(0, 0, -CLUTTER_GRAVITY);
     def.world.model = c->model;
     def.world.tolerance = c->tolerance;
+    def.world.settle = 1;
     if (c->points) def.points = c->points;
     if (c->margin > 0) def.margin = c->margin;
     must(icf_scene_create(&s->scene, &def), "a scene");
@@ -558,10 +585,11 @@ static void sim_get(const clutter_sim* s, clutter_body* b)
     }
 }
 
-/* Where things touch, as detection found it, and nothing else of what it thinks of it */
-static void sim_contacts(clutter_sim* s, const icf_touch* touch, int count)
+/* Where things touch, as detection found it, and nothing else of what it thinks of it; and of the solver the
+   limits of friction, which hang on the steps before */
+static void sim_contacts(clutter_sim* s)
 {
-    int i, side, k;
+    int count = icf_world_touch_count(&s->scene.world), i, side, k;
     if (s->room < count) {
         s->room = count + count / 2;
         free(s->contact);
@@ -570,22 +598,27 @@ static void sim_contacts(clutter_sim* s, const icf_touch* touch, int count)
     s->contacts = count;
     for (i = 0; i < count; i++) {
         contact* t = s->contact + i;
-        const icf_body of[2] = {touch[i].a, touch[i].b};
+        icf_touch_result r;
+        icf_body of[2];
         double point[3];
+        must(icf_world_get_touch(&s->scene.world, i, &r), "a touch");
         memset(t, 0, sizeof *t);
-        from_vec3(touch[i].point, point);
-        from_vec3(touch[i].contact.normal, t->axis[2]);
+        of[0] = r.a;
+        of[1] = r.b;
+        from_vec3(r.point, point);
+        from_vec3(r.normal, t->axis[2]);
         t->axis[1][fabs(t->axis[2][0]) < 0.6 ? 0 : 1] = 1; /* not along the normal */
         cross(t->axis[1], t->axis[2], t->axis[0]);
         unit(t->axis[0]);
         cross(t->axis[2], t->axis[0], t->axis[1]);
-        t->distance = touch[i].contact.distance;
+        t->distance = r.distance;
         for (side = 0; side < 2; side++) {
             t->body[side] = of[side].generation ? (int)of[side].index : -1;
             if (t->body[side] < 0) continue;
             for (k = 0; k < 3; k++) t->lever[side][k] = point[k] - s->before[t->body[side]].p[k];
         }
         law_make(s->c, s->before, t);
+        law_limit(s->c, t, s->before, &r.contact.lag);
     }
 }
 
@@ -689,12 +722,14 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     icf_result result;
     icf_stats stats;
     icf_touch* touch;
-    double start, solve = 0;
+    double start, all = 0;
     int32_t i, count;
     memcpy(s->before, s->after, (size_t)c->count * sizeof *s->before);
+    memset(part_ticks, 0, sizeof part_ticks);
+    part_now = PART_COLLISION;
     start = bench_now();
+    part_began = ticks();
     must(icf_scene_detect(&s->scene, c->dt), "detect");
-    step->collision = bench_now() - start;
     touch = icf_world_touches(&s->scene.world, &count);
     for (i = 0; i < count; i++) {
         /* each point as stiff as the papers have it: the scene lets more than four share what four have */
@@ -703,18 +738,13 @@ static void sim_step(clutter_sim* s, clutter_step* step)
         touch[i].contact.softness = c->softness;
         touch[i].contact.slip_tolerance = c->slip_tolerance;
     }
-    sim_contacts(s, touch, count);
-
-    memset(part_ticks, 0, sizeof part_ticks);
-    part_now = PART_REST;
-    start = bench_now();
-    part_began = ticks();
+    part_begin(PART_REST);
     result = icf_scene_solve(&s->scene, c->dt);
     part_begin(PART_REST);
     step->seconds = bench_now() - start;
-    for (i = 0; i < PARTS; i++) solve += part_ticks[i];
-    for (i = 0; i < PARTS; i++) s->part[i] += part_ticks[i] / solve * step->seconds;
-    step->seconds += step->collision;
+    for (i = 0; i < PARTS; i++) all += part_ticks[i];
+    for (i = 0; i < PARTS; i++) s->part[i] += part_ticks[i] / all * step->seconds;
+    step->collision = part_ticks[PART_COLLISION] / all * step->seconds;
 
     if (result != ICF_RESULT_NOT_CONVERGED) must(result, "solve");
     step->solved = result == ICF_RESULT_OK;
@@ -723,6 +753,7 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     step->iterations = stats.iterations;
     step->factorizations = stats.factorizations;
     s->floors += stats.stop == ICF_STOP_FLOOR;
+    sim_contacts(s);
     sim_get(s, s->after);
     sim_judge(s, step);
 }

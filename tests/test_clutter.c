@@ -251,6 +251,7 @@ static void make(icf_scene* s, run* r, unsigned seed)
     def.world.gravity = vec(0, 0, -r->gravity);
     def.world.method = r->method;
     def.world.model = r->model;
+    def.world.settle = (int32_t)(seed & 1);
     def.world.tolerance = R(r->tolerance);
     def.points = r->points;
     TEST_ASSERT(icf_scene_create(s, &def) == ICF_RESULT_OK);

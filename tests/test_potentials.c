@@ -3045,9 +3045,67 @@ static void refuse(const icf_contact* c, icf_result expected, const char* what)
     check_refused(c, ICF_R(0.01), 1, rest, expected, what);
 }
 
+/* The limit that friction goes by after a step with `last`, where the law says `impulse`: 10 ms, 1e6 N/m */
+static icf_lag lag_after(icf_lag last, double impulse, double vn)
+{
+    const icf_real v0[3] = {0, 0, real(vn)};
+    icf_contact c = icf_default_contact();
+    icf_contact_term term;
+    c.dissipation = 0;
+    c.distance = real(-impulse / (0.01 * 1e6));
+    c.lag = last;
+    TEST_CHECK(icf_contact_term_make(&c, real(0.01), 1, v0, &term) == ICF_RESULT_OK);
+    TEST_CHECK(term.impulse0 == term.lag.limit);
+    TEST_CHECK(term.lag.before == last.limit);
+    check_near(term.lag.impulse, (wide)impulse, 4 * (wide)EPS * (wide)impulse, "the law's impulse");
+    return term.lag;
+}
+
+/* What friction goes by, where the impulse falls with it as 1 - slope limit, not below 0: without the lag for
+   ever 1 and 0 from a slope of 1 on; with it both end at 1 / (1 + slope), but where it opens and closes fast */
+static void test_lag(void)
+{
+    static const double slopes[] = {0, 0.3, 1, 2, 7, 30};
+    const icf_lag none = {0, 0, 0};
+    int i, k;
+    for (i = 0; i < (int)(sizeof slopes / sizeof *slopes); i++) {
+        double end = 1 / (1 + slopes[i]);
+        icf_lag with = none, fast = none;
+        for (k = 0; k < 30; k++) {
+            double slow = k ? fmax(0, 1 - slopes[i] * (double)with.limit) : 1;
+            double quick = k ? fmax(0, 1 - slopes[i] * (double)fast.limit) : 1;
+            with = lag_after(with, slow, k % 2 ? 1e-4 : -1e-4);
+            fast = lag_after(fast, quick, k % 2 ? 1.1e-4 : -1.1e-4);
+            TEST_CHECK(fast.limit == fast.impulse);
+            if (k < 24) continue;
+            TEST_CHECK_(fabs((double)with.limit - end) < 2e-3 * end,
+                        "slope %g, step %d: %g, not %g", slopes[i], k, (double)with.limit, end);
+            if (slopes[i] < 1.5) continue;
+            TEST_CHECK((double)fast.limit == (k % 2 ? 0 : 1));
+        }
+    }
+    /* what grows or fades is followed at once, and a limit between soon ends there */
+    for (k = 0; k < 2; k++) {
+        icf_lag lag = none;
+        double impulse = k ? 1 : 0.1;
+        for (i = 0; i < 20; i++) {
+            lag = lag_after(lag, impulse, 0);
+            if (i > 1 || !k) TEST_CHECK(lag.limit == lag.impulse);
+            impulse *= k ? 0.8 : 1.3;
+            if (i == 0) impulse = k ? 1 : 0.1;
+        }
+    }
+    {
+        icf_lag lag = {ICF_R(0.25), 0, 1};
+        TEST_CHECK(lag_after(lag, 1, 0).limit == lag_after(lag, 1, 0).impulse * ICF_R(0.625));
+        lag = lag_after(lag_after(lag, 1, 0), 1, 0);
+        TEST_CHECK(lag.limit == lag.impulse);
+    }
+}
+
 static void test_contact_not_finite(void)
 {
-    enum { FIELDS = 30 };
+    enum { FIELDS = 36 };
     icf_real bad[3];
     int i, j, model;
     bad[0] = (icf_real)NAN;
@@ -3091,6 +3149,12 @@ static void test_contact_not_finite(void)
                 fields[27] = &c.torsion;
                 fields[28] = &c.rolling;
                 fields[29] = &c.spin_tolerance;
+                fields[30] = &c.impulse_guess.x;
+                fields[31] = &c.impulse_guess.y;
+                fields[32] = &c.impulse_guess.z;
+                fields[33] = &c.lag.limit;
+                fields[34] = &c.lag.before;
+                fields[35] = &c.lag.impulse;
                 *fields[i] = bad[j];
                 sprintf(what, "%s, field %d, %s", model_names[model], i,
                         j == 0 ? "NaN" : "infinite");
@@ -3139,6 +3203,9 @@ static void test_contact_out_of_range(void)
         REFUSED(c.rolling = -1);
         REFUSED(c.spin_tolerance = ICF_R(-1e-3));
         REFUSED(c.adhesion = -1);
+        REFUSED(c.lag.limit = -1);
+        REFUSED(c.lag.before = -1);
+        REFUSED(c.lag.impulse = -1);
         /* a normal that is not a unit vector, a tangent that is not across it */
         REFUSED(c.normal = icf_vec3_make(0, 0, 0));
         REFUSED(c.normal = icf_vec3_make(0, 0, 2));
@@ -3378,6 +3445,7 @@ TEST_LIST = {
     {"no_force",                 test_no_force                },
     {"start_of_step",            test_start_of_step           },
     {"start_clamps",             test_start_clamps            },
+    {"lag",                      test_lag                     },
     {"sap_numbers",              test_sap_numbers             },
     {"near_rigid",               test_near_rigid              },
     {"static_friction",          test_static_friction         },

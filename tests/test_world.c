@@ -1818,6 +1818,7 @@ static void test_same_bits(void)
             icf_world_def d;
             OK(icf_world_get_def(&plain, &d));
             d.substeps = substeps;
+            d.settle = round % 4 < 2;
             OK(icf_world_set_def(&plain, &d));
             OK(icf_world_set_def(&moved, &d));
         }
@@ -2285,7 +2286,136 @@ static void test_write_touches(void)
     TEST_CHECK(icf_world_touch_count(&w) == 5);
 }
 
+/* A ball of 1 kg between a wall and a slope, both rough, which a torque would roll up the one and down the other:
+   friction of the step before lets them open and close in turn. What the wall bears changes by, from step to
+   step, over m g, in the last of 6 s; and how often it begins to. */
+static double wall_and_slope(int settle, const double friction[2], double slope, double torque,
+                             int* began)
+{
+    const double h = 0.01, g = 10, radius = 0.1, k = EPS < 1e-10 ? 1e7 : 1e6;
+    const double c = 1 / sqrt(1 + slope * slope), s = slope * c;
+    icf_world w = world_with(-g, 0);
+    icf_body_def d = body_at(1, 0, 0, 0);
+    icf_body ball;
+    icf_world_def def;
+    double change = 0, last = 0;
+    int i, j, count;
+    OK(icf_world_get_def(&w, &def));
+    def.settle = settle;
+    OK(icf_world_set_def(&w, &def));
+    d.locks = ICF_LOCK_Y | ICF_LOCK_TURN_X | ICF_LOCK_TURN_Z;
+    d.inertia.y.y = R(0.4 * radius * radius);
+    ball = add_body(&w, &d);
+    *began = 0;
+    for (i = 0; i < 600; i++) {
+        icf_vec3 p = state_of(&w, ball).center;
+        double x = (double)p.x, z = (double)p.z;
+        icf_touch t = touch_at(&w, no_body, ball, vec(x - radius, 0, z), x, 1);
+        icf_touch_result r;
+        const icf_event* event;
+        t.contact.normal = vec(1, 0, 0);
+        t.contact.friction = R(friction[0]);
+        t.contact.stiffness = R(k);
+        t.contact.softness = R(1e-4);
+        OK(icf_world_add_touch(&w, &t));
+        t.id = 2;
+        t.point = vec(x + radius * s, 0, z - radius * c);
+        t.contact.distance = R(-s * x + c * z);
+        t.contact.normal = vec(-s, 0, c);
+        t.contact.friction = R(friction[1]);
+        OK(icf_world_add_touch(&w, &t));
+        OK(icf_body_apply_torque(&w, ball, vec(0, torque, 0)));
+        OK(icf_world_step(&w, R(h)));
+        OK(icf_world_get_touch(&w, 0, &r));
+        if (i >= 500) change += fabs((double)r.impulse.x - last) / (100 * h * g);
+        last = (double)r.impulse.x;
+        event = icf_world_events(&w, &count);
+        for (j = 0; i >= 500 && j < count; j++) *began += event[j].kind == ICF_EVENT_BEGUN;
+        if (i == 550) {
+            /* what is saved goes on the same way */
+            icf_world again = world_with(-1, 0);
+            size_t bytes = icf_world_save_bytes(&w);
+            void* saved = malloc(bytes);
+            OK(icf_world_save(&w, saved, bytes));
+            OK(icf_world_load(&again, saved, bytes));
+            TEST_CHECK(icf_world_hash(&again) == icf_world_hash(&w));
+            icf_world_destroy(&w);
+            w = again;
+            free(saved);
+        }
+    }
+    icf_world_destroy(&w);
+    return change;
+}
+
+static void test_settle(void)
+{
+    static const struct {
+        double friction[2], slope, torque;
+    } cases[] = {
+        {{0.2, 1}, 3,  1 },
+        {{1.5, 0}, 1,  -1},
+        {{0.2, 0}, 12, -1}
+    };
+    int i, k, began[2];
+    for (i = 0; i < (EPS < 1e-10 ? 3 : 2);
+         i++) { /* the last takes stiffer contacts than float has */
+        double change[2];
+        for (k = 0; k < 2; k++) {
+            change[k] =
+                wall_and_slope(k, cases[i].friction, cases[i].slope, cases[i].torque, &began[k]);
+        }
+        if (getenv("ICF_SHOW")) {
+            printf("  slope %g: changes by %g m g, begins %d times; with settle %g, %d\n",
+                   cases[i].slope, change[0], began[0], change[1], began[1]);
+        }
+        TEST_CHECK_(change[0] > 0.3, "no chatter to end: %g m g", change[0]);
+        CHECK_BELOW(change[1], 0.02 * change[0]);
+        TEST_CHECK_(began[1] == 0, "begins %d times", began[1]);
+    }
+}
+
+/* A ball that bounces and slides feels nothing of settle: to the bit */
+static void test_settle_leaves_alone(void)
+{
+    icf_world w[2];
+    icf_body ball[2];
+    int i, k, count, pressed = 0;
+    for (k = 0; k < 2; k++) {
+        icf_body_def d = body_at(1, 0, 0, 0.3);
+        icf_world_def def;
+        w[k] = world_with(-9.81, 0);
+        OK(icf_world_get_def(&w[k], &def));
+        def.settle = k;
+        OK(icf_world_set_def(&w[k], &def));
+        d.velocity = vec(2, 0, 0);
+        ball[k] = add_body(&w[k], &d);
+    }
+    for (i = 0; i < 200; i++) {
+        for (k = 0; k < 2; k++) {
+            icf_vec3 p = state_of(&w[k], ball[k]).center;
+            icf_touch t =
+                touch_at(&w[k], no_body, ball[k], icf_vec3_make(p.x, p.y, 0), (double)p.z - 0.1, 1);
+            t.contact.dissipation = R(0.1);
+            t.contact.stiffness = R(1e4);
+            OK(icf_world_add_touch(&w[k], &t));
+            OK(icf_world_step(&w[k], R(0.01)));
+            (void)icf_world_events(&w[k], &count);
+            pressed += count;
+        }
+    }
+    {
+        icf_body_state a = state_of(&w[0], ball[0]), b = state_of(&w[1], ball[1]);
+        TEST_CHECK(memcmp(&a, &b, sizeof a) == 0);
+    }
+    TEST_CHECK_(pressed > 20, "%d", pressed);
+    icf_world_destroy(&w[0]);
+    icf_world_destroy(&w[1]);
+}
+
 TEST_LIST = {
+    {"settle",                     test_settle                    },
+    {"settle_leaves_alone",        test_settle_leaves_alone       },
     {"write_touches",              test_write_touches             },
     {"free_fall",                  test_free_fall                 },
     {"center_of_mass",             test_center_of_mass            },
