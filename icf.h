@@ -102,8 +102,8 @@
        ICF_FREE(pointer)                     Define both or none
        ICF_NO_MALLOC         everywhere      no function that allocates; all memory is the caller's
        ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
-       ICF_NO_AVX2           implementation  no AVX2, which otherwise is used in a plain build where the
-                                             machine turns out to have it; the same bits with and without
+       ICF_NO_AVX2           implementation  no AVX2 and AVX-512, which otherwise are used in a plain build
+                                             where the machine turns out to have them; the same bits
        ICF_NO_INTERIOR_POINT implementation  Newton's method alone: smaller code and workspace, and
        many more iterations where contacts begin to slide or part
        ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA: faster
@@ -282,8 +282,8 @@
    given. What a block must have is computed, not guessed: a byte less is refused. It depends on the
    options, so ask the function rather than writing the number down.
 
-   Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 where the machine
-   has it. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a
+   Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 and AVX-512 where
+   the machine has it. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a
    sum that is split in the same way everywhere.
 
    Sizes. At most 536 million unknowns, 46000 of them in one front, and 850 million edges.
@@ -1865,8 +1865,9 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #endif
 
 /* Vector instructions: the ones every machine of the target has (SSE2, NEON of 64-bit ARM, wasm
-   SIMD, VSX; not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2 where
-   the compiler can make single functions for it and the machine is asked at run time. */
+   SIMD, VSX; not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2, of the
+   inmost loop of large factors AVX-512, where the compiler can make single functions for it and the
+   machine is asked at run time. */
 #if !defined(ICF_NO_SIMD) && !defined(__TINYC__)
 #if defined(_MSC_VER) && (defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
 #define ICFI_SIMD_SSE2
@@ -1876,6 +1877,9 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_SIMD_GNU
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(ICF_NO_AVX2)
 #define ICFI_SIMD_AVX2
+#if defined(__x86_64__) && !defined(ICF_FMA)
+#define ICFI_SIMD_AVX512
+#endif
 #endif
 #endif
 #endif
@@ -1891,6 +1895,10 @@ typedef icf_real icfi_base_vector
 #ifdef ICFI_SIMD_AVX2
 typedef icf_real icfi_wide_vector
     __attribute__((vector_size(32), aligned(sizeof(icf_real)), may_alias));
+#endif
+#ifdef ICFI_SIMD_AVX512
+typedef icf_real icfi_widest_vector
+    __attribute__((vector_size(64), aligned(sizeof(icf_real)), may_alias));
 #endif
 #ifdef ICF_FMA
 #define ICFI_AND_FMA &&__builtin_cpu_supports("fma")
@@ -2048,7 +2056,8 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 // >>vectors
 
 /* The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
-   for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE) for AVX2.
+   for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE 1) for AVX2; what
+   large factors spend their time in a third time, for AVX-512 (ICFI_WIDE 2).
    ICFI_MULSUB(c, a, s) is c - a s: every lane is one entry of a matrix with its own order of
    operations. */
 
@@ -2065,7 +2074,14 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #undef ICFI_DUP
 #undef ICFI_PUT
 
-#if ICFI_WIDE
+#if ICFI_WIDE == 2
+#define ICFI_K(name) name##_widest
+#define ICFI_TARGET __attribute__((target("avx512f")))
+#define ICFI_V icfi_widest_vector
+#define ICFI_LOAD(p) (*(const icfi_widest_vector*)(p))
+#define ICFI_STORE(p, v) (*(icfi_widest_vector*)(p) = (v))
+#define ICFI_ADD(a, b) ((a) + (b))
+#elif ICFI_WIDE
 #define ICFI_K(name) name##_wide
 #ifdef ICF_FMA
 #define ICFI_TARGET __attribute__((target("avx2,fma")))
@@ -2375,6 +2391,7 @@ ICFI_FORCE_INLINE void icfi_block6_backward(const icf_real* a, ptrdiff_t ld, con
 #if defined(ICFI_LAYER) && \
     ICFI_LAYER == 4 /* this file, included by itself: the kernels for one width of vectors */
 
+#if ICFI_WIDE < 2
 /* y(k x t): rows of L, as the kernels read them: for each of k columns of W, t rows times 1/d, each
    number as often as ICFI_DUP says. */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const icf_real* w,
@@ -2393,6 +2410,7 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const
         ICFI_PUT(y, 5, w[5] * r);
     }
 }
+#endif
 
 /* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`; then, where l is
    given, c is divided from the right by the unit lower triangle l of 6 columns. rows is a
@@ -2482,6 +2500,7 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
     }
 }
 
+#if ICFI_WIDE < 2
 /* The same for 3 columns */
 ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_real* x,
                                            ptrdiff_t ldx, const icf_real* y, icf_real* c,
@@ -2560,6 +2579,16 @@ ICFI_TARGET static void ICFI_K(icfi_vectors)(int32_t cols, int32_t rows, int32_t
                                              icf_real* c, ptrdiff_t ldc, int fresh,
                                              const icf_real* l)
 {
+#if ICFI_WIDE && defined(ICFI_SIMD_AVX512)
+    int32_t most = rows - rows % (2 * ICFI_LANES);
+    if (cols == 6 && most >= 4 * ICFI_LANES && icfi_widest()) {
+        icfi_rows6_widest(most, k, x, ldx, y, c, ldc, fresh, l);
+        if (most < rows) {
+            ICFI_K(icfi_rows6)(rows - most, k, x + most, ldx, y, c + most, ldc, fresh, l);
+        }
+        return;
+    }
+#endif
     if (cols == 6) {
         ICFI_K(icfi_rows6)(rows, k, x, ldx, y, c, ldc, fresh, l);
     } else if (cols == 3) {
@@ -2824,12 +2853,27 @@ ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const 
 
 #endif
 
+#endif
+
 #ifndef ICFI_LAYER
+
+#ifdef ICFI_SIMD_AVX512
+/* Whether this machine has AVX-512, and is of those that do not slow down for it */
+ICFI_FORCE_INLINE int icfi_widest(void)
+{
+    return __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
 
 #define ICFI_LAYER 4
 #define ICFI_WIDE 0
 #include "icf.h"
 #undef ICFI_WIDE
+#ifdef ICFI_SIMD_AVX512
+#define ICFI_WIDE 2
+#include "icf.h"
+#undef ICFI_WIDE
+#endif
 #ifdef ICFI_SIMD_AVX2
 #define ICFI_WIDE 1
 #include "icf.h"
