@@ -5933,12 +5933,20 @@ typedef struct icfi_lever {
     int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
+/* Islands of so many cliques and unknowns take a dense matrix: what is zero in it takes less than a pattern */
+enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
+
+/* Unknowns that follow one another */
+typedef struct icfi_run {
+    int32_t begin, end;
+} icfi_run;
+
 /* Where the pieces of a workspace are, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
-    size_t bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list, row_start,
-        row_list, key;
+    size_t run, plain, bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list,
+        row_start, row_list, key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
         kept, unit;
     size_t scratch, from, contact, row, island;
@@ -5963,6 +5971,8 @@ typedef struct icfi_solve {
     int32_t *coupling_start, *coupling_list, *bias_at, *contact_start, *contact_list, *row_start,
         *row_list, *key;
     size_t *mass_at, *block_at, *coupling_at;
+    icfi_run* run;
+    int32_t* plain;    /* whether a clique's block of A is [m I, 0; 0, J] */
     icfi_lever* lever; /* of each block */
     int32_t* kind;     /* 3 or 6, the rows of a link of free bodies and contacts alone; others 0 */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
@@ -5983,10 +5993,12 @@ typedef struct icfi_solve {
 
 /* One island: its cliques, links and couplings are pieces of lists, and its matrix. */
 typedef struct icfi_island {
-    int32_t cliques, links, couplings, unknowns;
+    int32_t cliques, links, couplings, unknowns, runs;
     const int32_t *clique, *link, *coupling;
-    icf_real* x;     /* a vector of its unknowns in their order */
-    icf_real* dense; /* the matrix of a single clique, or NULL */
+    const icfi_run* run;     /* of all its unknowns */
+    icf_real* x;             /* a vector of its unknowns in their order */
+    icf_real* dense;         /* the matrix of a single clique, or of a few small ones; or NULL */
+    int32_t place[ICFI_FEW]; /* where each begins in it */
     icf_sparse sparse;
 
     /* where Newton's method is */
@@ -6116,6 +6128,8 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->local = icfi_arena_take(arena, c, i4);
     at->cliques_of = icfi_arena_take(arena, c, i4);
     at->clique_start = icfi_arena_take(arena, c + 2, i4);
+    at->run = icfi_arena_take(arena, c, sizeof(icfi_run));
+    at->plain = icfi_arena_take(arena, c, i4);
     at->link_start = icfi_arena_take(arena, c + 2, i4);
     at->link_list = icfi_arena_take(arena, l, i4);
     at->coupling_start = icfi_arena_take(arena, c + 2, i4);
@@ -6152,19 +6166,19 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->island = arena->used;
 }
 
-/* What an island takes after that: a vector, and its matrix. One clique: dense. Otherwise sizes and
-   pairs for the sparse matrix, its pattern, its factor. */
+/* What an island takes after that: a vector, and its matrix. Dense, or sizes and pairs for the sparse matrix, its
+   pattern, its factor. */
 typedef struct icfi_island_at {
     size_t x, dense, size, pair, pattern, pattern_bytes, factor;
 } icfi_island_at;
 
-static void icfi_island_layout(size_t cliques, size_t edges, size_t unknowns, icfi_arena* arena,
-                               icfi_island_at* at)
+static void icfi_island_layout(int dense, size_t cliques, size_t edges, size_t unknowns,
+                               icfi_arena* arena, icfi_island_at* at)
 {
     const size_t r = sizeof(icf_real);
     at->x = icfi_arena_take(arena, unknowns, r);
     at->dense = at->factor = arena->used;
-    if (cliques < 2) {
+    if (dense) {
         at->dense = icfi_arena_take(arena, icfi_times(unknowns, unknowns), r);
         return;
     }
@@ -6183,9 +6197,10 @@ static size_t icfi_least_bytes(const icf_problem* p, const icfi_sizes* sizes, ic
 {
     icfi_island_at island;
     size_t factor, mark = arena.used;
-    icfi_island_layout(1, 0, (size_t)sizes->largest, &arena, &island);
+    icfi_island_layout(1, 1, 0, (size_t)sizes->largest, &arena, &island);
     icfi_arena_release(&arena, mark);
-    icfi_island_layout((size_t)p->cliques, sizes->edges, (size_t)sizes->unknowns, &arena, &island);
+    icfi_island_layout(0, (size_t)p->cliques, sizes->edges, (size_t)sizes->unknowns, &arena,
+                       &island);
     factor = icf_sparse_bytes_most(p->cliques, (int32_t)sizes->edges, sizes->largest, mode);
     (void)icfi_arena_take(&arena, factor ? factor : (size_t)-1, 1);
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
@@ -6223,6 +6238,8 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(local, int32_t);
     ICFI_PIECE(cliques_of, int32_t);
     ICFI_PIECE(clique_start, int32_t);
+    ICFI_PIECE(run, icfi_run);
+    ICFI_PIECE(plain, int32_t);
     ICFI_PIECE(link_start, int32_t);
     ICFI_PIECE(link_list, int32_t);
     ICFI_PIECE(coupling_start, int32_t);
@@ -6613,18 +6630,45 @@ static int icfi_factor_body(icf_real* a)
 /* Factors the cliques' own blocks of A, or of the bound given for it. */
 static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
 {
-    int32_t i;
+    int32_t i, plain;
     for (i = 0; i < s->p->cliques; i++) {
         int32_t n = s->p->clique_sizes[i];
         icf_real* factor = s->factor + s->mass_at[i];
         if (n)
             ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
-        if (n == 6 && icfi_factor_body(factor)) continue;
+        plain = n == 6 && icfi_factor_body(factor);
+        if (blocks == s->p->mass) s->plain[i] = plain;
+        if (plain) continue;
         if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) {
             return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
         }
     }
     return ICF_RESULT_OK;
+}
+
+/* y = A x of a clique by itself */
+static void icfi_clique_times(const icfi_solve* s, int32_t c, const icf_real* x, icf_real* y)
+{
+    int32_t n = s->p->clique_sizes[c], j;
+    const icf_real *a = s->p->mass + s->mass_at[c], *b = a + 21;
+    if (s->plain[c]) {
+        y[0] = a[0] * x[0];
+        y[1] = a[0] * x[1];
+        y[2] = a[0] * x[2];
+        y[3] = b[0] * x[3] + b[1] * x[4] + b[2] * x[5];
+        y[4] = b[6] * x[3] + b[7] * x[4] + b[8] * x[5];
+        y[5] = b[12] * x[3] + b[13] * x[4] + b[14] * x[5];
+        return;
+    }
+    if (n <= 8) {
+        icfi_apply(n, n, a, x, y, 0);
+        return;
+    }
+    /* A is symmetric: its rows are its columns, six at a time */
+    for (j = 0; j < n; j++) y[j] = 0;
+    for (j = 0; j < n; j += 6) {
+        icfi_add_product(n - j < 6 ? n - j : 6, n, a + (size_t)j * (size_t)n, 1, x + j, y, n);
+    }
 }
 
 /* D = diag(A)^-1/2, and the momentum A v* */
@@ -6644,7 +6688,7 @@ static void icfi_weigh(icfi_solve* s)
             }
             s->d[f + j] = d;
         }
-        icfi_apply(n, n, a, p->v_free + f, s->free_momentum + f, 0);
+        icfi_clique_times(s, i, p->v_free + f, s->free_momentum + f);
     }
     for (i = 0; i < p->couplings; i++) {
         int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
@@ -7117,6 +7161,19 @@ ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, c
     spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
 }
 
+/* Where the block of the cliques a and b of an island is, which an edge connects if they are not one: by columns,
+   ld apart; turned, that of b and a, if ld is below 0. NULL: not wanted */
+ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t a, int32_t b,
+                                              int32_t edge, int32_t* ld)
+{
+    if (!island->dense)
+        return icfi_sparse_block(&island->sparse, a == b ? a : island->cliques + edge, ld);
+    *ld = island->unknowns;
+    if (a >= b) return island->dense + island->place[a] + *ld * island->place[b];
+    *ld = -*ld;
+    return island->dense + island->place[b] - *ld * island->place[a];
+}
+
 /* Adds K' W K of a link of any blocks, W by columns; `edge` is the number of its first pair, and goes on. */
 static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
                                  const icf_real* w, int32_t* edge)
@@ -7137,12 +7194,7 @@ static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32
         for (a = p->link_start[link]; a <= b; a++) {
             int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
             const icf_real* other = p->blocks + s->block_at[a];
-            if (island->dense) {
-                icfi_add_product(rows, na, other, nb, s->scratch, island->dense, nb);
-                continue;
-            }
-            to = a == b ? icfi_sparse_block(&island->sparse, s->local[cb], &ld)
-                        : icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+            to = icfi_island_block(island, s->local[ca], s->local[cb], a == b ? 0 : (*edge)++, &ld);
             if (!to) continue;
             if (ld > 0) {
                 icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
@@ -7578,25 +7630,25 @@ ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island
 {
     const icf_problem* p = s->p;
     const icfi_lever* l = s->lever + p->link_start[link];
-    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld = 6;
-    icf_real* to = island->dense;
+    int32_t blocks = p->link_start[link + 1] - p->link_start[link], k, ld, c[2];
+    icf_real* to;
     if (rows == 6) {
         ICFI_K(icfi_link_hessian)(s, link, w);
     } else {
         ICFI_K(icfi_point_hessian)(s, link, w);
     }
     for (k = 0; k < blocks; k++) {
-        int32_t c = s->local[p->block_clique[p->link_start[link] + k]];
+        c[k] = s->local[p->block_clique[p->link_start[link] + k]];
         if (rows == 6) {
             ICFI_K(icfi_turn_lever)(l + k, w, t[k]);
         } else {
             ICFI_K(icfi_turn_point)(l + k, w, t[k]);
         }
-        if (!island->dense) to = icfi_sparse_block(&island->sparse, c, &ld);
+        to = icfi_island_block(island, c[k], c[k], 0, &ld);
         if (to) ICFI_K(icfi_add_lever)(rows, l + k, 1, t[k], to, ld);
     }
     if (blocks < 2) return;
-    to = icfi_sparse_block(&island->sparse, island->cliques + (*edge)++, &ld);
+    to = icfi_island_block(island, c[0], c[1], (*edge)++, &ld);
     k = ld > 0; /* else the block is stored turned */
     if (to) ICFI_K(icfi_add_lever)(rows, l + k, l[0].sign * l[1].sign, t[1 - k], to, k ? ld : -ld);
 }
@@ -7659,18 +7711,8 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
     const icf_problem* p = s->p;
     int32_t k;
     for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = p->clique_sizes[c], f = s->first[c], j;
-        const icf_real* mass = p->mass + s->mass_at[c];
-        if (n <= 8) {
-            icfi_apply(n, n, mass, x + f, y + f, 0);
-            continue;
-        }
-        /* A is symmetric: its rows are its columns, six at a time */
-        for (j = 0; j < n; j++) y[f + j] = 0;
-        for (j = 0; j < n; j += 6) {
-            icfi_add_product(n - j < 6 ? n - j : 6, n, mass + (size_t)j * (size_t)n, 1, x + f + j,
-                             y + f, n);
-        }
+        int32_t f = s->first[island->clique[k]];
+        icfi_clique_times(s, island->clique[k], x + f, y + f);
     }
     for (k = 0; k < island->couplings; k++) {
         int32_t e = island->coupling[k], a = p->coupling_pairs[2 * e],
@@ -7686,9 +7728,8 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->impulse[i] = 0;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) s->impulse[i] = 0;
     }
 }
 
@@ -7696,9 +7737,8 @@ static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 static void icfi_find_gradient(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             s->gradient[i] = s->momentum[i] - s->impulse[i];
         }
     }
@@ -7717,11 +7757,33 @@ static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
 static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->r[i] = s->v[i] - s->p->v_free[i];
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++)
+            s->r[i] = s->v[i] - s->p->v_free[i];
     }
     icfi_mass_times(s, island, s->r, s->momentum);
+}
+
+/* Whether each clique's gradient is no more than the rounding of its terms */
+static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        icf_real g2 = 0, p2 = 0, j2 = 0, f2 = 0;
+        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+            icf_real d = s->d[i], x = d * s->gradient[i];
+            g2 += x * x;
+            x = d * (s->momentum[i] + s->free_momentum[i]);
+            p2 += x * x;
+            x = d * s->free_momentum[i];
+            f2 += x * x;
+            x = d * s->impulse[i];
+            j2 += x * x;
+        }
+        if (g2 > ICFI_EPSILON * ICFI_EPSILON * icfi_max(j2, icfi_max(p2, f2))) return 0;
+    }
+    return 1;
 }
 
 /* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
@@ -7736,31 +7798,25 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     ICFI_WIDEST(icfi_price_links, (s, island));
     ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
-    island->at_rounding = 1;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        icf_real g2 = 0, p2 = 0, j2 = 0, f2 = 0;
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             icf_real d = s->d[i], x;
             kinetic += s->r[i] * s->momentum[i];
             x = d * (s->momentum[i] + s->free_momentum[i]);
-            p2 += x * x;
+            momentum += x * x;
             x = d * s->free_momentum[i];
-            f2 += x * x;
+            free += x * x;
             x = d * s->impulse[i];
-            j2 += x * x;
+            impulse += x * x;
             x = d * s->gradient[i];
-            g2 += x * x;
+            gradient += x * x;
         }
-        if (g2 > ICFI_EPSILON * ICFI_EPSILON * icfi_max(j2, icfi_max(p2, f2))) {
-            island->at_rounding = 0;
-        }
-        momentum += p2;
-        free += f2;
-        impulse += j2;
-        gradient += g2;
     }
     island->cost += kinetic / 2;
+    /* not where it is above that of all their terms together */
+    island->at_rounding =
+        gradient <= 2 * ICFI_EPSILON * ICFI_EPSILON * (impulse + momentum + free) &&
+        icfi_is_at_rounding(s, island);
     island->gradient = ICF_SQRT(gradient);
     island->scale = ICF_SQRT(icfi_max(momentum, impulse));
     island->impulse = ICF_SQRT(impulse);
@@ -7803,10 +7859,14 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
     const icf_problem* p = s->p;
     int32_t k;
     if (island->dense) {
-        int32_t c = island->clique[0], n = p->clique_sizes[c];
-        if (n) {
-            ICFI_MEMCPY(island->dense, p->mass + s->mass_at[c],
-                        (size_t)n * (size_t)n * sizeof(icf_real));
+        int32_t all = island->unknowns, n, j;
+        if (all) ICFI_MEMSET(island->dense, 0, (size_t)all * (size_t)all * sizeof(icf_real));
+        for (k = 0; k < island->cliques; k++) {
+            const icf_real* mass = p->mass + s->mass_at[island->clique[k]];
+            icf_real* to = island->dense + (ptrdiff_t)(all + 1) * island->place[k];
+            n = p->clique_sizes[island->clique[k]];
+            for (j = 0; j < n; j++, to += all, mass += n)
+                ICFI_MEMCPY(to, mass, (size_t)n * sizeof(icf_real));
         }
     } else {
         (void)icf_sparse_begin(&island->sparse);
@@ -7832,9 +7892,7 @@ static void icfi_stiffen(const icfi_solve* s, icfi_island* island, icf_real part
     int32_t k, i, ld;
     for (k = 0; k < island->cliques; k++) {
         int32_t n = s->p->clique_sizes[island->clique[k]];
-        icf_real* a = island->dense;
-        ld = n;
-        if (!a) a = icfi_sparse_block(&island->sparse, k, &ld);
+        icf_real* a = icfi_island_block(island, k, k, 0, &ld);
         for (i = 0; a && i < n; i++) a[i * (ptrdiff_t)(ld + 1)] *= 1 + part;
     }
 }
@@ -7875,17 +7933,15 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i, at, n = island->unknowns;
     icf_real* x = island->x;
-    for (k = 0, at = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) x[at++] = -s->gradient[i];
+    for (k = 0, at = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) x[at++] = -s->gradient[i];
     }
     ICFI_PROFILE('F')
     (void)icfi_back(island);
     ICFI_PROFILE('I')
     if (!icfi_all_finite((size_t)n, x)) return 0;
-    for (k = 0, at = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->dv[i] = x[at++];
+    for (k = 0, at = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) s->dv[i] = x[at++];
     }
     return 1;
 }
@@ -7943,9 +7999,8 @@ static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi
         }
     }
     line->slope0 = line->bend = 0;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             line->slope0 += s->dp[i] * s->r[i];
             line->bend += s->dp[i] * s->dv[i];
         }
@@ -8108,20 +8163,19 @@ static icf_real icfi_scale_of_cost(const icfi_solve* s, const icfi_island* islan
 }
 
 /* to = from on an island */
-static void icfi_copy_motion(const icfi_solve* s, const icfi_island* island, const icf_real* from,
-                             icf_real* to)
+static void icfi_copy_motion(const icfi_island* island, const icf_real* from, icf_real* to)
 {
     int32_t k;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], f = s->first[c], n = s->first[c + 1] - f;
-        if (n) ICFI_MEMCPY(to + f, from + f, (size_t)n * sizeof(icf_real));
+    for (k = 0; k < island->runs; k++) {
+        int32_t begin = island->run[k].begin, n = island->run[k].end - begin;
+        ICFI_MEMCPY(to + begin, from + begin, (size_t)n * sizeof(icf_real));
     }
 }
 
 /* Goes to v*. Answers the scale of the cost. */
 static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 {
-    icfi_copy_motion(s, island, s->p->v_free, s->v);
+    icfi_copy_motion(island, s->p->v_free, s->v);
     icfi_evaluate(s, island);
     return icfi_scale_of_cost(s, island);
 }
@@ -8129,10 +8183,10 @@ static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 /* Whether the island's v is v* because no potential does anything there */
 static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 {
-    icfi_copy_motion(s, island, s->v, s->start);
+    icfi_copy_motion(island, s->v, s->start);
     *own = icfi_go_free(s, island);
     if (island->feasible && island->gradient == 0) return 1;
-    icfi_copy_motion(s, island, s->start, s->v);
+    icfi_copy_motion(island, s->start, s->v);
     return 0;
 }
 
@@ -8153,9 +8207,8 @@ static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
     int32_t k, i;
     icfi_evaluate(s, island);
     if (island->feasible) return 1;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = 0;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = 0;
     }
     icfi_evaluate(s, island);
     return island->feasible;
@@ -8244,9 +8297,8 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
     icf_real* noise = s->from;
     icf_real sum = 0;
     int32_t k, j, b, i, at;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             noise[i] = ICF_FABS(s->momentum[i]) + ICF_FABS(s->free_momentum[i]);
         }
     }
@@ -8278,9 +8330,8 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
             }
         }
     }
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             icf_real x = s->d[i] * noise[i];
             sum += x * x;
         }
@@ -8317,16 +8368,16 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
 static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
 {
     int32_t tries, k, i;
-    icfi_copy_motion(s, island, s->v, s->from);
+    icfi_copy_motion(island, s->v, s->from);
     for (tries = 0; tries < 60; tries++, alpha /= 2) {
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + alpha * s->dv[i];
+        for (k = 0; k < island->runs; k++) {
+            for (i = island->run[k].begin; i < island->run[k].end; i++)
+                s->v[i] = s->from[i] + alpha * s->dv[i];
         }
         icfi_evaluate(s, island);
         if (island->feasible) return 1;
     }
-    icfi_copy_motion(s, island, s->from, s->v);
+    icfi_copy_motion(island, s->from, s->v);
     icfi_evaluate(s, island);
     return 0;
 }
@@ -8415,15 +8466,14 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
 {
     icf_real cost = island->cost;
     int32_t k, i;
-    icfi_copy_motion(s, island, s->v, s->from);
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) s->v[i] = s->from[i] + s->dv[i];
+    icfi_copy_motion(island, s->v, s->from);
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = s->from[i] + s->dv[i];
     }
     icfi_evaluate(s, island);
     if (island->feasible && island->error < ICF_R(0.9) * progress->best && island->cost <= cost)
         return 1;
-    icfi_copy_motion(s, island, s->from, s->v);
+    icfi_copy_motion(island, s->from, s->v);
     icfi_evaluate(s, island);
     return 0;
 }
@@ -8438,9 +8488,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
     icfi_mass_times(s, island, s->dv, s->dp);
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) {
             slope += s->gradient[i] * s->dv[i];
             step += s->dp[i] * s->dv[i];
         }
@@ -9501,14 +9550,14 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
          tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
-        icfi_copy_motion(s, island, s->dv, s->kept);
+        icfi_copy_motion(island, s->dv, s->kept);
         alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
         if (alpha > reach) {
             reach = alpha;
             continue;
         }
         for (i = 0; i < s->units; i++) s->unit[i].d = s->unit[i].kept;
-        icfi_copy_motion(s, island, s->kept, s->dv);
+        icfi_copy_motion(island, s->kept, s->dv);
         break;
     }
     /* The few units that stand in the way of a longer step stay behind, and the next iteration knows by how
@@ -9531,7 +9580,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 static void icfi_keep(icfi_solve* s, icfi_island* island)
 {
     island->at_best = 1;
-    icfi_copy_motion(s, island, s->v, s->best);
+    icfi_copy_motion(island, s->v, s->best);
     island->best.cost = island->cost;
     island->best.gradient = island->gradient;
     island->best.momentum_error = island->error;
@@ -9539,7 +9588,7 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
 
 static void icfi_return_to(icfi_solve* s, icfi_island* island, const icf_real* v)
 {
-    icfi_copy_motion(s, island, v, s->v);
+    icfi_copy_motion(island, v, s->v);
     icfi_evaluate(s, island);
 }
 
@@ -9571,10 +9620,9 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real sto
     icf_real alpha = island->alpha;
     int32_t k, i;
     if (alpha < 1 && alpha > ICF_R(0.9)) {
-        icfi_copy_motion(s, island, s->v, s->from);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            for (i = s->first[c]; i < s->first[c + 1]; i++) {
+        icfi_copy_motion(island, s->v, s->from);
+        for (k = 0; k < island->runs; k++) {
+            for (i = island->run[k].begin; i < island->run[k].end; i++) {
                 s->hold[i] = s->from[i] + alpha * s->dv[i];
                 s->v[i] = s->from[i] + s->dv[i];
             }
@@ -9584,11 +9632,11 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real sto
             island->whole = 1;
             return 1;
         }
-        icfi_copy_motion(s, island, s->from, s->v);
+        icfi_copy_motion(island, s->from, s->v);
     }
     island->whole = 0;
     if (!icfi_advance(s, island, alpha)) return 0;
-    icfi_copy_motion(s, island, s->v, s->hold);
+    icfi_copy_motion(island, s->v, s->hold);
     return 1;
 }
 
@@ -9597,7 +9645,7 @@ static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 {
     int32_t k;
     island->at_best = 0; /* and what was evaluated last is not of this velocity */
-    icfi_copy_motion(s, island, s->hold, s->v);
+    icfi_copy_motion(island, s->hold, s->v);
     icfi_find_momentum(s, island);
     for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
 }
@@ -9705,7 +9753,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         }
     }
     icfi_gather_impulses(s, island);
-    icfi_copy_motion(s, island, s->v, s->start);
+    icfi_copy_motion(island, s->v, s->start);
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
         for (i = f; i < f + n; i++) s->v[i] = s->impulse[i];
@@ -9762,7 +9810,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     (void)lost;
 #endif
     island->best.cost = ICF_REAL_MAX;
-    icfi_copy_motion(s, island, s->v, s->start);
+    icfi_copy_motion(island, s->v, s->start);
     for (;;) {
         if (!lost) {
             icfi_keep(s, island);
@@ -9872,7 +9920,8 @@ static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, si
 /* An island without its matrix */
 static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* island)
 {
-    int32_t k;
+    icfi_run* run = s->run + s->clique_start[number];
+    int32_t k, end = -1;
     ICFI_MEMSET(island, 0, sizeof *island);
     island->clique = s->cliques_of + s->clique_start[number];
     island->cliques = s->clique_start[number + 1] - s->clique_start[number];
@@ -9880,9 +9929,17 @@ static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* 
     island->links = s->link_start[number + 1] - s->link_start[number];
     island->coupling = s->coupling_list + s->coupling_start[number];
     island->couplings = s->coupling_start[number + 1] - s->coupling_start[number];
+    island->run = run--;
     for (k = 0; k < island->cliques; k++) {
-        island->unknowns += s->p->clique_sizes[island->clique[k]];
+        int32_t c = island->clique[k];
+        if (s->first[c] != end) {
+            (++run)->begin = s->first[c];
+            island->runs++;
+        }
+        run->end = end = s->first[c + 1];
     }
+    for (k = 0; k < island->runs; k++)
+        island->unknowns += island->run[k].end - island->run[k].begin;
 }
 
 /* The matrix of an island in what is left of the workspace: with a factor, or without where that
@@ -9892,6 +9949,8 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     const icf_problem* p = s->p;
     icfi_arena arena = icfi_arena_over(s->memory, s->bytes), wish = icfi_arena_measure();
     icfi_island_at at;
+    int few = island->cliques <= ICFI_FEW && island->unknowns <= ICFI_FEW_UNKNOWNS &&
+              !island->couplings && s->options->iterative <= 0;
     size_t edges = (size_t)island->couplings, e = 0, factor;
     int32_t k, a, b, *size, *pair;
     int recalled;
@@ -9901,14 +9960,23 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
         edges += m * (m - 1) / 2;
     }
     (void)icfi_arena_take(&arena, s->island_at, 1);
-    icfi_island_layout((size_t)island->cliques, edges, (size_t)island->unknowns, &arena, &at);
+    if (island->cliques < 2 || few) {
+        icfi_arena used = arena;
+        icfi_island_layout(1, (size_t)island->cliques, edges, (size_t)island->unknowns, &used, &at);
+        if (s->stats->bytes < used.peak) s->stats->bytes = used.peak;
+        if (used.result == ICF_RESULT_OK) {
+            island->x = ICFI_AT(icf_real, s->memory, at.x);
+            island->dense = ICFI_AT(icf_real, s->memory, at.dense);
+            for (k = 1; k < island->cliques; k++) {
+                island->place[k] = island->place[k - 1] + p->clique_sizes[island->clique[k - 1]];
+            }
+            return ICF_RESULT_OK;
+        }
+        if (island->cliques < 2) return used.result;
+    }
+    icfi_island_layout(0, (size_t)island->cliques, edges, (size_t)island->unknowns, &arena, &at);
     if (arena.result != ICF_RESULT_OK) return arena.result;
     island->x = ICFI_AT(icf_real, s->memory, at.x);
-    if (island->cliques < 2) {
-        island->dense = ICFI_AT(icf_real, s->memory, at.dense);
-        s->stats->bytes = s->stats->bytes > arena.peak ? s->stats->bytes : arena.peak;
-        return ICF_RESULT_OK;
-    }
 
     size = ICFI_AT(int32_t, s->memory, at.size);
     pair = ICFI_AT(int32_t, s->memory, at.pair);
