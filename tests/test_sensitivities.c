@@ -909,7 +909,7 @@ static void test_iterative(void)
         free(memory);
     }
     TEST_CHECK_(short_of <= 5, "%d did not converge", short_of);
-    TEST_CHECK_(iterative >= 15, "%d of 20", iterative);
+    TEST_CHECK_(iterative >= 8, "%d of 20", iterative);
 }
 
 // ------------------------------------------------------------------------------------------------
