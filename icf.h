@@ -7006,6 +7006,47 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
+/* The same for a point of a link of such bodies alone, without the whole of their W: of X J^-1 X' at the point */
+static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
+{
+    const icfi_lever *l = s->lever + s->p->link_start[link],
+                     *end = s->lever + s->p->link_start[link + 1];
+    icf_real xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, square;
+    for (; l < end; l++) {
+        const icf_real* j = s->start + l->first;
+        const icf_real light = s->factor[s->mass_at[s->p->block_clique[l - s->lever]]];
+        icf_real x = l->r.x + p.x, y = l->r.y + p.y, z = l->r.z + p.z, a, b, c;
+        /* rows of X J^-1 */
+        a = j[1] * z - j[2] * y;
+        b = j[3] * z - j[4] * y;
+        c = j[4] * z - j[5] * y;
+        xx += light + (b * z - c * y);
+        xy += c * x - a * z;
+        xz += a * y - b * x;
+        a = j[2] * x - j[0] * z;
+        b = j[4] * x - j[1] * z;
+        c = j[5] * x - j[2] * z;
+        yy += light + (c * x - a * z);
+        yz += a * y - b * x;
+        a = j[0] * y - j[1] * x;
+        b = j[1] * y - j[3] * x;
+        zz += light + (a * y - b * x);
+    }
+    square = xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz);
+    return ICF_SQRT(square) / 3;
+}
+
+/* Whether a link is one for that */
+static int icfi_is_of_bodies(const icfi_solve* s, int32_t link)
+{
+    int32_t k;
+    if (!s->kind[link]) return 0;
+    for (k = s->p->link_start[link]; k < s->p->link_start[link + 1]; k++) {
+        if (s->start[s->lever[k].first] == 0) return 0;
+    }
+    return 1;
+}
+
 /* S u + bias of a contact at the start of the step */
 static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
                                 icf_real v[3])
@@ -7022,8 +7063,9 @@ static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const
     }
 }
 
-static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
-                                    const icf_real* w)
+/* bodies: icfi_is_of_bodies; w: W of the link, if not, or where torsion or rolling want it */
+static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, int bodies,
+                                    const icf_real* u0, const icf_real* w)
 {
     const icf_contact* c = s->p->contact + index;
     icfi_contact_state* state = s->contact + index;
@@ -7045,7 +7087,11 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     state->relaxation = c->relaxation;
     icfi_start_velocity(state, rows, u0, v0);
     state->w = c->effective_mass_inverse;
-    if (state->w == 0) state->w = rows == 6 ? icfi_point_w(c->point, w) : icfi_block_w(w, 3);
+    if (state->w == 0) {
+        state->w = bodies      ? icfi_bodies_w(s, link, c->point)
+                   : rows == 6 ? icfi_point_w(c->point, w)
+                               : icfi_block_w(w, 3);
+    }
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
     result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
@@ -7081,11 +7127,17 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
         int32_t rows = p->link_rows[link], row = s->row_start[link],
                 row_end = s->row_start[link + 1];
         icf_real u0[6], w[36];
+        int bodies, spins = 0;
         if (first == end && row == row_end) continue;
         icfi_link_velocity(s, link, last, u0);
-        icfi_link_delassus(s, link, w);
+        bodies = icfi_is_of_bodies(s, link);
+        for (k = first; bodies && !spins && k < end; k++) {
+            const icf_contact* c = p->contact + s->contact_list[k];
+            spins = c->rolling > 0 || c->torsion > 0;
+        }
+        if (!bodies || spins) icfi_link_delassus(s, link, w);
         for (k = first; k < end; k++) {
-            result = icfi_make_contact(s, s->contact_list[k], link, u0, w);
+            result = icfi_make_contact(s, s->contact_list[k], link, bodies, u0, w);
             if (result != ICF_RESULT_OK) {
                 return icfi_refuse(s->stats, ICF_PART_CONTACT, s->contact_list[k], result);
             }
@@ -13845,7 +13897,8 @@ static int32_t icfi_remember_touches(icfi_sim* s, int32_t* pressed)
     session->events = 0;
     for (i = 0; i < session->touches; i++) {
         const icfi_touching* t = s->touching + i;
-        int before = t->memory >= 0 && t->memory<s->header->pressed, now = t->normal_impulse> 0;
+        int now = t->normal_impulse > 0;
+        int before = t->memory >= 0 && t->memory < s->header->pressed;
         if (!t->id || (!before && !now)) continue;
         icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
                        t->body[0], t->body[1], t->id, t->normal_impulse);
