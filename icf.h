@@ -381,9 +381,15 @@ typedef double icf_real;
 #define ICFI_EXACT_END _Pragma("STDC FP_CONTRACT DEFAULT")
 #endif
 #elif defined(__GNUC__)
+/* and loops of three are written out, as -O3 would and clang does */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define ICFI_PEEL _Pragma("GCC optimize(\"peel-loops\")")
+#else
+#define ICFI_PEEL
+#endif
 #define ICFI_EXACT_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")") \
-        _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-tree-loop-vectorize\")")
+        _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-tree-loop-vectorize\")") ICFI_PEEL
 #define ICFI_EXACT_END _Pragma("GCC pop_options")
 #elif defined(_MSC_VER)
 #define ICFI_EXACT_BEGIN __pragma(float_control(push)) __pragma(fp_contract(off))
