@@ -7427,13 +7427,11 @@ ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_isla
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = s->kind[link];
-        if (kind == 3) {
-            ICFI_K(icfi_gather_link)(s, link, 3);
-        } else if (kind == 6) {
-            ICFI_K(icfi_gather_link)(s, link, 6);
-        } else {
-            ICFI_K(icfi_gather_link)(s, link, 0);
+        int32_t link = island->link[n];
+        switch (s->kind[link]) {
+        case 3: ICFI_K(icfi_gather_link)(s, link, 3); break;
+        case 6: ICFI_K(icfi_gather_link)(s, link, 6); break;
+        default: ICFI_K(icfi_gather_link)(s, link, 0); break;
         }
     }
 }
@@ -7474,13 +7472,11 @@ ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* isl
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = s->kind[link];
-        if (kind == 3) {
-            ICFI_K(icfi_price_link)(s, island, link, 3);
-        } else if (kind == 6) {
-            ICFI_K(icfi_price_link)(s, island, link, 6);
-        } else {
-            ICFI_K(icfi_price_link)(s, island, link, 0);
+        int32_t link = island->link[n];
+        switch (s->kind[link]) {
+        case 3: ICFI_K(icfi_price_link)(s, island, link, 3); break;
+        case 6: ICFI_K(icfi_price_link)(s, island, link, 6); break;
+        default: ICFI_K(icfi_price_link)(s, island, link, 0); break;
         }
     }
 }
@@ -7505,13 +7501,11 @@ ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_i
 {
     int32_t n;
     for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n], kind = s->kind[link];
-        if (kind == 3) {
-            ICFI_K(icfi_read_direction)(s, link, 3);
-        } else if (kind == 6) {
-            ICFI_K(icfi_read_direction)(s, link, 6);
-        } else {
-            ICFI_K(icfi_read_direction)(s, link, 0);
+        int32_t link = island->link[n];
+        switch (s->kind[link]) {
+        case 3: ICFI_K(icfi_read_direction)(s, link, 3); break;
+        case 6: ICFI_K(icfi_read_direction)(s, link, 6); break;
+        default: ICFI_K(icfi_read_direction)(s, link, 0); break;
         }
     }
 }
@@ -10249,7 +10243,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 
 /* Of a solve that ends with an error, or has not seen what all islands take: how much would be enough for any
    links is worth adding up then only */
-static icf_result icfi_end_open(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
+static icf_result icfi_count_least(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
 {
     icfi_arena arena = icfi_arena_measure();
     size_t least;
@@ -10317,14 +10311,14 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (result != ICF_RESULT_OK) return result;
     if (s.sizes.unknowns && !v) {
         result = icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
-        return icfi_end_open(&s, &at, result);
+        return icfi_count_least(&s, &at, result);
     }
     workspace->state = 0;
     result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
-    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
+    if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
     icfi_weigh(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
@@ -10334,7 +10328,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (result == ICF_RESULT_OK && problem->mass_bound) {
         result = icfi_factor_masses(&s, problem->mass_bound);
     }
-    if (result != ICF_RESULT_OK) return icfi_end_open(&s, &at, result);
+    if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
     /* cliques that nothing touches */
     for (i = 0; i < problem->cliques; i++) {
         int32_t k;
@@ -10347,10 +10341,10 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
         stats->stop = ICF_STOP_NONE;
-        return icfi_end_open(&s, &at, result);
+        return icfi_count_least(&s, &at, result);
     }
 
-    if (s.unopened) (void)icfi_end_open(&s, &at, result);
+    if (s.unopened) (void)icfi_count_least(&s, &at, result);
     for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
     workspace->contacts = problem->contacts;
     workspace->rows = problem->rows;

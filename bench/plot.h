@@ -208,7 +208,8 @@ static inline void plot_linear_ticks(plot_axis* a, int wanted)
     }
 }
 
-/* Labels at powers of ten, at 2 and 5 too where there are few of these, and short ticks between */
+/* Labels at powers of ten, at 2 and 5 too where there are few of these, at all where there is none, and short
+   ticks between */
 static inline void plot_log_ticks(plot_axis* a)
 {
     int first = (int)floor(a->low), last = (int)ceil(a->high), e, m;
@@ -220,7 +221,8 @@ static inline void plot_log_ticks(plot_axis* a)
         for (m = 1; m < 10; m++) {
             size_t used = 0;
             label[0] = 0;
-            if ((m == 1 && e % every == 0) || (decades < 2.2 && (m == 2 || m == 5))) {
+            if ((m == 1 && e % every == 0) || (decades < 2.2 && (m == 2 || m == 5)) ||
+                decades < 1) {
                 if (m > 1) used = (size_t)snprintf(label, sizeof label, "%d\xC2\xB7", m);
                 if (plain)
                     plot_number(label, sizeof label, m * pow(10, e), -1);
