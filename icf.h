@@ -5093,7 +5093,8 @@ ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_re
     if (!(x > 0)) return icfi_nothing(out);
     a = n->push + n->scale * x;
     b = n->bhat + n->d * x;
-    out[0] = x * x * ((n->d * n->push + n->scale * n->bhat) / 2 + n->scale * n->d * x / 3);
+    out[0] = x * x *
+             ((n->d * n->push + n->scale * n->bhat) / 2 + n->scale * n->d * x * (ICF_R(1.0) / 3));
     out[1] = a * b;
     out[2] = -(n->scale * b + n->d * a);
     return 1;
@@ -5553,6 +5554,7 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
    and Hessian (11, 12, 22) with respect to v */
 typedef struct icfi_soft {
     icf_real value, g1, g2, h11, h12, h22;
+    icf_real inverse; /* 1 / sqrt(|x|^2 + eps^2) */
 } icfi_soft;
 
 ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real eps, icf_real v1,
@@ -5561,6 +5563,7 @@ ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real 
     icf_real x1 = mu1 * v1, x2 = mu2 * v2, q = x1 * x1 + x2 * x2;
     icf_real r = ICF_SQRT(q + eps * eps), i = 1 / r, t1 = x1 * i, t2 = x2 * i, e = eps * i;
     icfi_soft s;
+    s.inverse = i;
     s.value = q / (r + eps);
     s.g1 = mu1 * t1;
     s.g2 = mu2 * t2;
@@ -5573,6 +5576,7 @@ ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real 
 /* What is priced: cost, impulse, and the Hessian's 11, 12, 1n, 22, 2n, nn */
 typedef struct icfi_price {
     icf_real cost, impulse[3], h[6];
+    icf_real inverse; /* of the soft norm, where there is one that matters, else 0 */
     int32_t feasible;
 } icfi_price;
 
@@ -5587,11 +5591,12 @@ ICFI_FORCE_INLINE void icfi_lagged(const icf_contact_term* t, const icf_real v[3
     p->h[2] = p->h[4] = 0;
     p->h[5] = -out[2];
     if (t->impulse0 == 0) { /* as where the contact was open */
-        p->impulse[0] = p->impulse[1] = 0;
+        p->impulse[0] = p->impulse[1] = p->inverse = 0;
         p->h[0] = p->h[1] = p->h[3] = 0;
         return;
     }
     s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
+    p->inverse = s.inverse;
     p->cost = t->impulse0 * s.value + out[0];
     p->impulse[0] = -t->impulse0 * s.g1;
     p->impulse[1] = -t->impulse0 * s.g2;
@@ -5609,6 +5614,7 @@ static void icfi_similar(const icf_contact_term* t, const icf_real v[3], icfi_pr
     n = out[1];
     k = -out[2];
     p->cost = out[0];
+    p->inverse = s.inverse;
     p->impulse[0] = -n * s.g1;
     p->impulse[1] = -n * s.g2;
     p->impulse[2] = n;
@@ -8456,7 +8462,7 @@ static void icfi_primal_dual(icfi_solve* s, const icfi_island* island, int fresh
             const icf_contact_term* t = &c->term;
             icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], i, t1, t2, f;
             if (t->model == ICF_MODEL_SAP) continue;
-            i = 1 / ICF_SQRT(x1 * x1 + x2 * x2 + t->eps * t->eps);
+            i = c->price.inverse;
             t1 = x1 * i;
             t2 = x2 * i;
             if (fresh) {
@@ -8484,7 +8490,7 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
             const icf_contact_term* t = &c->term;
             icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], d1, d2, i, t1, t2, along, size;
             if (t->model == ICF_MODEL_SAP) continue;
-            i = 1 / ICF_SQRT(x1 * x1 + x2 * x2 + t->eps * t->eps);
+            i = c->price.inverse;
             t1 = x1 * i;
             t2 = x2 * i;
             d1 = t->mu1 * c->dv[0] * i;
