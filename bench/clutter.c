@@ -1296,6 +1296,41 @@ static void print_targets(const table* t)
 }
 
 /* On the floor alone the time of one thing should not grow with their number */
+/* A pile is chaos: a last bit at the first impact makes it another one, which may be twice as busy at the end. So
+   the same again with tolerances that differ by some hundredths, and what all of them take */
+static void print_spread(const table* t)
+{
+    enum { DRAWS = 5 };
+    int j, k;
+    printf("\n%s: icf lagged, %d runs whose tolerances are 1e-5 to 0.88e-5\n", t->title, DRAWS);
+    for (j = 0; j < t->columns; j++) {
+        const int n = t->count[j], best = best_converged(t, j);
+        const clutter_result* ode = table_cell(t, "ode quick", j);
+        double sum = 0, least = HUGE_VAL, most = 0, last = 0;
+        for (k = 0; k < DRAWS; k++) {
+            clutter_case c = t->row[0];
+            clutter_result r;
+            c.count = n;
+            c.tolerance *= 1 - 0.03 * k;
+            run(&c, &r);
+            sum += r.mean / DRAWS;
+            last += r.iterations_last / DRAWS;
+            least = r.mean < least ? r.mean : least;
+            most = r.mean > most ? r.mean : most;
+        }
+        printf("  N=%-4d mean %.1f us, %.1f to %.1f; %.2f iterations in the last quarter", n, sum,
+               least, most, last);
+        if (best >= 0) printf("; MuJoCo's best takes %.2f times that", t->cell[best][j].mean / sum);
+        if (ode) printf("; it is %.2f times ODE's", sum / ode->mean);
+        printf("\n");
+        keep_figure(sum, "us", "clutter_mean_of_5_us", n);
+        keep_figure(last, "iterations", "clutter_mean_of_5_iterations_last_quarter", n);
+        if (best >= 0)
+            keep_figure(t->cell[best][j].mean / sum, "x", "clutter_mean_of_5_ahead_of_mujoco", n);
+        if (ode) keep_figure(sum / ode->mean, "x", "clutter_mean_of_5_over_ode", n);
+    }
+}
+
 static void print_floor(const table* t, int from, int to)
 {
     const clutter_result *few = NULL, *many = NULL;
@@ -1429,6 +1464,7 @@ static void run_tables(int full)
         }
     }
     if (walls) print_targets(walls);
+    if (walls && !options.quick) print_spread(walls);
     if (ground) print_floor(ground, 80, options.quick ? 160 : 1000);
     print_figures();
     free(walls);
