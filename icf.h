@@ -1883,7 +1883,9 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_SIMD_GNU
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(ICF_NO_AVX2)
 #define ICFI_SIMD_AVX2
-#if defined(__x86_64__) && !defined(ICF_FMA)
+#if defined(__x86_64__) && !defined(ICF_FMA) && \
+    (defined(__clang__) ? __clang_major__ >= 8 \
+                        : __GNUC__ >= 8) /* which know what icfi_widest asks for */
 #define ICFI_SIMD_AVX512
 #endif
 #endif
