@@ -283,8 +283,8 @@
    options, so ask the function rather than writing the number down.
 
    Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 and AVX-512 where
-   the machine has it. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a
-   sum that is split in the same way everywhere.
+   the machine has them. All give the same bits: a vector holds different entries, never parts of one sum,
+   or parts of a sum that is split in the same way everywhere.
 
    Sizes. At most 536 million unknowns, 46000 of them in one front, and 850 million edges.
 
@@ -1016,8 +1016,8 @@ typedef enum icf_model {
                           Kelvin-Voigt whatever `law` says */
 } icf_model;
 
-/* What friction went by in a step, N s: gamma_n0, its limit over the coefficient. From icf_contact_result, for
-   the contact of the next step. */
+/* What friction went by in a step, N s: gamma_n0, its limit over the coefficient. From
+   icf_contact_result, for the contact of the next step. */
 typedef struct icf_lag {
     icf_real limit;   /* in the step: from `before` to `impulse`, or a part of that way */
     icf_real before;  /* in the one before it */
@@ -5332,11 +5332,12 @@ static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c,
     }
 }
 
-/* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it has
-   none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase one another
-   for ever. The last two steps are two points of N(L), which falls there, and the limit is where the line through
-   them meets N = L; from there on it is N again, in a few steps. Only of what opens and closes more slowly
-   than friction creeps: a limit between is friction on what has left, and a bounce would feel it. */
+/* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
+   has none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase
+   one another for ever. The last two steps are two points of N(L), which falls there, and the limit is
+   where the line through them meets N = L; from there on it is N again, in a few steps. Only of what opens
+   and closes more slowly than friction creeps: a limit between is friction on what has left, and a bounce
+   would feel it. */
 static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
 {
     const icf_lag* last = &c->lag;
@@ -5947,7 +5948,7 @@ typedef struct icfi_lever {
     int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
-/* Islands of so many cliques and unknowns take a dense matrix: what is zero in it takes less than a pattern */
+/* Islands of so many cliques and unknowns take a dense matrix: its zeros cost less than a pattern */
 enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
 
 /* Unknowns that follow one another */
@@ -6180,8 +6181,8 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->island = arena->used;
 }
 
-/* What an island takes after that: a vector, and its matrix. Dense, or sizes and pairs for the sparse matrix, its
-   pattern, its factor. */
+/* What an island takes after that: a vector, and its matrix. Dense, or sizes and pairs for the sparse
+   matrix, its pattern, its factor. */
 typedef struct icfi_island_at {
     size_t x, dense, size, pair, pattern, pattern_bytes, factor;
 } icfi_island_at;
@@ -7020,7 +7021,7 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
-/* The same for a point of a link of such bodies alone, without the whole of their W: of X J^-1 X' at the point */
+/* The same for a point of a link of such bodies alone, without the whole of their W: X J^-1 X' there */
 static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
 {
     const icfi_lever *l = s->lever + s->p->link_start[link],
@@ -7227,8 +7228,8 @@ ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, c
     spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
 }
 
-/* Where the block of the cliques a and b of an island is, which an edge connects if they are not one: by columns,
-   ld apart; turned, that of b and a, if ld is below 0. NULL: not wanted */
+/* Where the block of the cliques a and b of an island is, which an edge connects if they are not one: by
+   columns, ld apart; turned, that of b and a, if ld is below 0. NULL: not wanted */
 ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t a, int32_t b,
                                               int32_t edge, int32_t* ld)
 {
