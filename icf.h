@@ -106,8 +106,8 @@
                                              where the machine turns out to have them; the same bits
        ICF_NO_INTERIOR_POINT implementation  Newton's method alone: smaller code and workspace, and
        many more iterations where contacts begin to slide or part
-       ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA: faster
-                                             on large matrices, and the end of equal bits between machines;
+       ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA, and no
+                                             AVX-512: the end of equal bits between machines;
                                              without optimisation its frames are large
        ICF_ALLOW_FAST_MATH   everywhere      accept -ffast-math, and with it other results on every
                                              compiler; without this it is refused
@@ -1016,12 +1016,14 @@ typedef enum icf_model {
                           Kelvin-Voigt whatever `law` says */
 } icf_model;
 
-/* What friction went by in a step, N s: gamma_n0, its limit over the coefficient. From
-   icf_contact_result, for the contact of the next step. */
+/* Lagged friction, torsion and rolling go by the normal impulse of a step before, gamma_n0. What a step went
+   by, from icf_contact_result: for the contact of the next step, if that is as long, as it is. Numbers are
+   N s, not below 0; zeroed, nothing is known. */
 typedef struct icf_lag {
-    icf_real limit;   /* in the step: from `before` to `impulse`, or a part of that way */
-    icf_real before;  /* in the one before it */
-    icf_real impulse; /* the normal impulse at the start of the step */
+    icf_real limit;  /* gamma_n0: between the next two */
+    icf_real before; /* gamma_n0 of the step before */
+    icf_real
+        impulse; /* what the normal law gives at the start of the step: gamma_n0 of the papers */
 } icf_lag;
 
 /* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
@@ -1074,9 +1076,10 @@ typedef struct icf_contact {
     /* the impulse to expect along t1, t2, normal, N s: that of the step before, if it is the same
        contact. Where to begin, and nothing else. Default 0 */
     icf_vec3 impulse_guess;
-    /* that of the step before, if it is the same contact: what opens and closes from step to step because
-       lagged friction is a step late, more slowly than slip_tolerance, then comes to rest, as its limit stops
-       between. Default 0: gamma_n0 is the normal impulse at the start of the step, as in the papers */
+    /* the `lag` of the icf_contact_result of the step before, if it is the same contact. Where friction, a
+       step late, lets a contact open and close in turn, gamma_n0 then stops between, and the contact comes
+       to rest; if it opens and closes more slowly than slip_tolerance. Zeroed, the default: gamma_n0 is the
+       normal impulse at the start of the step, as in the papers */
     icf_lag lag;
 
     icf_law_function* custom; /* ICF_LAW_CUSTOM */
@@ -1481,9 +1484,11 @@ typedef struct icf_world_def {
     int32_t method;   /* icf_method */
     int32_t substeps; /* of each step, with the contacts given before it; default 1 */
     int32_t model;    /* icf_model that icf_default_touch puts in; default lagged */
-    int32_t settle; /* 1: touches get the lag of the step before, see icf_contact, and piles come to
-                            rest; then what comes next hangs on more than places and velocities.
-                            Default 0: touches as they are given */
+    int32_t
+        settle; /* 1: touches with an id get the lag of the step before, see icf_contact, and piles
+                            come to rest; what comes next then hangs on more than places and velocities
+                            (icf_world_save has it), and friction may act for a few steps on what has
+                            parted slowly. Default 0 */
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
     int32_t cookie;     /* private */
@@ -5346,7 +5351,8 @@ static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
     icf_lag now;
     if (ICF_FABS(vn) <= c->slip_tolerance) {
         int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
-        if (way != 0) share = icfi_min(icfi_max(2 * (dl / way), 0), 1);
+        /* no less than a twentieth, or a limit that rounding stopped would stay, whatever N does */
+        if (way != 0) share = icfi_min(icfi_max(2 * (dl / way), ICF_R(0.05)), 1);
         /* of a thousandth of the limit rounding could be most */
         if (falls && ICF_FABS(dl) > ICF_R(1e-3) * (last->limit + last->before))
             share = dl / (dl - dn);
@@ -13331,6 +13337,7 @@ static void icfi_follow_touch(const icfi_sim* s, const icf_touch* touch, const i
 static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
+    const icf_lag none = {0, 0, 0};
     int32_t count = s->session->touches, i, k, end;
     for (i = 0; i < count; i = end) {
         const icfi_touching* t = s->touching + i;
@@ -13362,7 +13369,7 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
                 c->impulse_guess = icf_vec3_make(m->impulse[0], m->impulse[1], m->impulse[2]);
                 if (s->header->settle) c->lag = m->lag;
             }
-            if (!first && s->header->settle) c->lag = s->result[k].lag;
+            if (!first) c->lag = s->header->settle ? s->result[k].lag : none;
             s->touching[k].contact = p->contacts++;
         }
     }

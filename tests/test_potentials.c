@@ -3083,6 +3083,17 @@ static void test_lag(void)
             if (slopes[i] < 1.5) continue;
             TEST_CHECK((double)fast.limit == (k % 2 ? 0 : 1));
         }
+        /* what has come to rest follows a load that grows thirtyfold, and leaves with what parts */
+        for (k = 0; k < 300; k++) {
+            double load = 1 + 0.1 * k;
+            with = lag_after(with, fmax(0, load - slopes[i] * (double)with.limit), 0);
+            if (k < 40) continue;
+            TEST_CHECK_(fabs((double)with.limit - load * end) < 0.25 * load * end,
+                        "slope %g, load %g: %g, not %g", slopes[i], load, (double)with.limit,
+                        load * end);
+        }
+        for (k = 0; k < 8; k++) with = lag_after(with, 0, 0);
+        TEST_CHECK(with.limit == 0);
     }
     /* what grows or fades is followed at once, and a limit between soon ends there */
     for (k = 0; k < 2; k++) {
@@ -3100,6 +3111,12 @@ static void test_lag(void)
         TEST_CHECK(lag_after(lag, 1, 0).limit == lag_after(lag, 1, 0).impulse * ICF_R(0.625));
         lag = lag_after(lag_after(lag, 1, 0), 1, 0);
         TEST_CHECK(lag.limit == lag.impulse);
+    }
+    {
+        /* a limit that rounding stopped, over a gap */
+        icf_lag lag = {ICF_R(0.75), ICF_R(0.75), 1};
+        for (k = 0; k < 8; k++) lag = lag_after(lag, 0, 0);
+        TEST_CHECK(lag.limit == 0);
     }
 }
 
