@@ -5340,7 +5340,7 @@ static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c,
 /* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
    has none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase
    one another for ever. The last two steps are two points of N(L), which falls there, and the limit is
-   where the line through them meets N = L; from there on it is N again, in a few steps. Only of what opens
+   where the line through them meets N = L, and is N again where that leaves it. Only of what opens
    and closes more slowly than friction creeps: a limit between is friction on what has left, and a bounce
    would feel it. */
 static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
@@ -5351,8 +5351,11 @@ static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
     icf_lag now;
     if (ICF_FABS(vn) <= c->slip_tolerance) {
         int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
-        /* no less than a twentieth, or a limit that rounding stopped would stay, whatever N does */
-        if (way != 0) share = icfi_min(icfi_max(2 * (dl / way), ICF_R(0.05)), 1);
+        icf_real off = ICF_FABS(way) / icfi_max(last->limit + last->before, ICFI_REAL_MIN);
+        /* twice the share of the step before; but a limit that has come to stand, on rounding it may be, is
+           let go when N leaves it */
+        if (way != 0 && !(dl == 0 && off > ICF_R(1e-3)))
+            share = icfi_min(icfi_max(2 * (dl / way), off > ICF_R(0.2) ? ICF_R(0.1) : 0), 1);
         /* of a thousandth of the limit rounding could be most */
         if (falls && ICF_FABS(dl) > ICF_R(1e-3) * (last->limit + last->before))
             share = dl / (dl - dn);

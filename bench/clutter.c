@@ -1297,12 +1297,12 @@ static void print_targets(const table* t)
 
 /* On the floor alone the time of one thing should not grow with their number */
 /* A pile is chaos: a last bit at the first impact makes it another one, which may be twice as busy at the end. So
-   the same again with tolerances that differ by some hundredths, and what all of them take */
+   the same again in steps longer by some ten-millionths, and what all of them take */
 static void print_spread(const table* t)
 {
     enum { DRAWS = 5 };
     int j, k;
-    printf("\n%s: icf lagged, %d runs whose tolerances are 1e-5 to 0.88e-5\n", t->title, DRAWS);
+    printf("\n%s: icf lagged, %d runs in steps that differ by ten-millionths\n", t->title, DRAWS);
     for (j = 0; j < t->columns; j++) {
         const int n = t->count[j], best = best_converged(t, j);
         const clutter_result* ode = table_cell(t, "ode quick", j);
@@ -1311,7 +1311,7 @@ static void print_spread(const table* t)
             clutter_case c = t->row[0];
             clutter_result r;
             c.count = n;
-            c.tolerance *= 1 - 0.03 * k;
+            c.dt *= 1 + 1e-7 * k;
             run(&c, &r);
             sum += r.mean / DRAWS;
             last += r.iterations_last / DRAWS;
