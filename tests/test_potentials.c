@@ -946,7 +946,9 @@ static void test_parts(void)
                             TEST_CHECK(bytes_are(&some[j], sizeof some[j], 0xC5));
                     }
                 }
-                TEST_CHECK(!memcmp(&before, &term, sizeof term));
+                /* in float there are bytes behind the last number */
+                TEST_CHECK(
+                    !memcmp(&before, &term, offsetof(icf_contact_term, lag) + sizeof term.lag));
             }
         }
     }
