@@ -1020,10 +1020,9 @@ typedef enum icf_model {
    by, from icf_contact_result: for the contact of the next step, if that is as long, as it is. Numbers are
    N s, not below 0; zeroed, nothing is known. */
 typedef struct icf_lag {
-    icf_real limit;  /* gamma_n0: between the next two */
-    icf_real before; /* gamma_n0 of the step before */
-    icf_real
-        impulse; /* what the normal law gives at the start of the step: gamma_n0 of the papers */
+    icf_real limit;   /* gamma_n0: between the next two */
+    icf_real before;  /* gamma_n0 of the step before */
+    icf_real impulse; /* of the normal law at the start of the step: gamma_n0 of the papers */
 } icf_lag;
 
 /* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
@@ -1484,11 +1483,10 @@ typedef struct icf_world_def {
     int32_t method;   /* icf_method */
     int32_t substeps; /* of each step, with the contacts given before it; default 1 */
     int32_t model;    /* icf_model that icf_default_touch puts in; default lagged */
-    int32_t
-        settle; /* 1: touches with an id get the lag of the step before, see icf_contact, and piles
-                            come to rest; what comes next then hangs on more than places and velocities
-                            (icf_world_save has it), and friction may act for a few steps on what has
-                            parted slowly. Default 0 */
+    /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest; what
+       comes next then hangs on more than places and velocities (icf_world_save has it), and friction may
+       act for a few steps on what has parted slowly. Default 0 */
+    int32_t settle;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
     int32_t cookie;     /* private */
@@ -7834,24 +7832,39 @@ static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
     icfi_mass_times(s, island, s->r, s->momentum);
 }
 
+/* Squares of the gradient and of the terms that it is the sum of, weighed by D */
+typedef struct icfi_squares {
+    icf_real gradient, momentum, free, impulse;
+} icfi_squares;
+
+ICFI_FORCE_INLINE void icfi_add_squares(const icfi_solve* s, int32_t begin, int32_t end,
+                                        icfi_squares* sum)
+{
+    int32_t i;
+    for (i = begin; i < end; i++) {
+        icf_real d = s->d[i], x = d * (s->momentum[i] + s->free_momentum[i]);
+        sum->momentum += x * x;
+        x = d * s->free_momentum[i];
+        sum->free += x * x;
+        x = d * s->impulse[i];
+        sum->impulse += x * x;
+        x = d * s->gradient[i];
+        sum->gradient += x * x;
+    }
+}
+
 /* Whether each clique's gradient is no more than the rounding of its terms */
 static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
 {
-    int32_t k, i;
+    int32_t k;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
-        icf_real g2 = 0, p2 = 0, j2 = 0, f2 = 0;
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
-            icf_real d = s->d[i], x = d * s->gradient[i];
-            g2 += x * x;
-            x = d * (s->momentum[i] + s->free_momentum[i]);
-            p2 += x * x;
-            x = d * s->free_momentum[i];
-            f2 += x * x;
-            x = d * s->impulse[i];
-            j2 += x * x;
+        icfi_squares sum = {0, 0, 0, 0};
+        icfi_add_squares(s, s->first[c], s->first[c + 1], &sum);
+        if (sum.gradient >
+            ICFI_EPSILON * ICFI_EPSILON * icfi_max(sum.impulse, icfi_max(sum.momentum, sum.free))) {
+            return 0;
         }
-        if (g2 > ICFI_EPSILON * ICFI_EPSILON * icfi_max(j2, icfi_max(p2, f2))) return 0;
     }
     return 1;
 }
@@ -7860,7 +7873,8 @@ static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
-    icf_real kinetic = 0, gradient = 0, momentum = 0, impulse = 0, free = 0;
+    icf_real kinetic = 0;
+    icfi_squares sum = {0, 0, 0, 0};
     island->feasible = 1;
     island->cost = 0;
     icfi_find_momentum(s, island);
@@ -7869,28 +7883,19 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
     for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            icf_real d = s->d[i], x;
+        for (i = island->run[k].begin; i < island->run[k].end; i++)
             kinetic += s->r[i] * s->momentum[i];
-            x = d * (s->momentum[i] + s->free_momentum[i]);
-            momentum += x * x;
-            x = d * s->free_momentum[i];
-            free += x * x;
-            x = d * s->impulse[i];
-            impulse += x * x;
-            x = d * s->gradient[i];
-            gradient += x * x;
-        }
+        icfi_add_squares(s, island->run[k].begin, island->run[k].end, &sum);
     }
     island->cost += kinetic / 2;
     /* not where it is above that of all their terms together */
     island->at_rounding =
-        gradient <= 2 * ICFI_EPSILON * ICFI_EPSILON * (impulse + momentum + free) &&
+        sum.gradient <= 2 * ICFI_EPSILON * ICFI_EPSILON * (sum.impulse + sum.momentum + sum.free) &&
         icfi_is_at_rounding(s, island);
-    island->gradient = ICF_SQRT(gradient);
-    island->scale = ICF_SQRT(icfi_max(momentum, impulse));
-    island->impulse = ICF_SQRT(impulse);
-    island->motion = ICF_SQRT(icfi_max(momentum, free));
+    island->gradient = ICF_SQRT(sum.gradient);
+    island->scale = ICF_SQRT(icfi_max(sum.momentum, sum.impulse));
+    island->impulse = ICF_SQRT(sum.impulse);
+    island->motion = ICF_SQRT(icfi_max(sum.momentum, sum.free));
     island->error = island->gradient > 0 ? ICF_REAL_MAX : 0;
     if (island->scale > 0) island->error = island->gradient / island->scale;
     if (!icfi_finite(island->cost) || !icfi_finite(island->gradient) ||

@@ -295,8 +295,26 @@ static double contact_w(const contact* c)
     return sqrt(sum) / 3;
 }
 
+/* Friction goes by another limit than the impulse of the law where a contact opens and closes slowly, and never
+   where it is faster than what sticks */
+static void law_limit(const clutter_case* c, contact* t, double vn0, const icf_lag* lag)
+{
+    if (c->model == ICF_MODEL_SAP) return; /* its friction is on the impulse of the step itself */
+    if (fabs(lag->impulse - t->impulse0) > 1e-9 * (t->impulse0 + c->dt * c->stiffness * 1e-6))
+        fail("the lag of a contact", "not the impulse of the law");
+    if (fabs(vn0) > c->slip_tolerance * (1 + 1e-6) && lag->limit != lag->impulse)
+        fail("the lag of a contact", "not the impulse of the law where it opens or closes fast");
+    if (lag->limit < (lag->before < lag->impulse ? lag->before : lag->impulse) ||
+        lag->limit > (lag->before > lag->impulse ? lag->before : lag->impulse))
+        fail("the lag of a contact", "a limit not between that of the step before and the law's");
+    t->impulse0 = lag->limit;
+    t->eps = c->softness * t->w * CLUTTER_FRICTION * t->impulse0;
+    if (t->eps < c->slip_tolerance) t->eps = c->slip_tolerance;
+}
+
 /* What a contact is at the start of a step: ICF (26), SAP (29), (30) */
-static void law_make(const clutter_case* c, const clutter_body* before, contact* t)
+static void law_make(const clutter_case* c, const clutter_body* before, const icf_lag* lag,
+                     contact* t)
 {
     const double pi = 3.14159265358979323846;
     const double bound = c->rigid * c->rigid / (4 * pi * pi);
@@ -309,26 +327,7 @@ static void law_make(const clutter_case* c, const clutter_body* before, contact*
     t->impulse0 = 0;
     if (t->distance < 0 && c->dissipation * v0[2] < 1)
         t->impulse0 = -t->distance / c->dt / t->rn * (1 - c->dissipation * v0[2]);
-}
-
-/* Friction goes by another limit than the impulse of the law where a contact opens and closes slowly, and never
-   where it is faster than what sticks */
-static void law_limit(const clutter_case* c, contact* t, const clutter_body* before,
-                      const icf_lag* lag)
-{
-    double v0[3];
-    contact_velocity(t, before, v0);
-    if (c->model == ICF_MODEL_SAP) return; /* its friction is on the impulse of the step itself */
-    if (fabs(lag->impulse - t->impulse0) > 1e-9 * (t->impulse0 + c->dt * c->stiffness * 1e-6))
-        fail("the lag of a contact", "not the impulse of the law");
-    if (fabs(v0[2]) > c->slip_tolerance * (1 + 1e-6) && lag->limit != lag->impulse)
-        fail("the lag of a contact", "not the impulse of the law where it opens or closes fast");
-    if (lag->limit < (lag->before < lag->impulse ? lag->before : lag->impulse) ||
-        lag->limit > (lag->before > lag->impulse ? lag->before : lag->impulse))
-        fail("the lag of a contact", "a limit not between that of the step before and the law's");
-    t->impulse0 = lag->limit;
-    t->eps = c->softness * t->w * CLUTTER_FRICTION * t->impulse0;
-    if (t->eps < c->slip_tolerance) t->eps = c->slip_tolerance;
+    law_limit(c, t, v0[2], lag);
 }
 
 /* Hunt & Crossley: impulse n and slope n' at v; in terms of the distance at the end of the step */
@@ -618,8 +617,7 @@ static void sim_contacts(clutter_sim* s)
             if (t->body[side] < 0) continue;
             for (k = 0; k < 3; k++) t->lever[side][k] = point[k] - s->before[t->body[side]].p[k];
         }
-        law_make(s->c, s->before, t);
-        law_limit(s->c, t, s->before, &r.contact.lag);
+        law_make(s->c, s->before, &r.contact.lag, t);
     }
 }
 
@@ -1296,7 +1294,6 @@ static void print_targets(const table* t)
     }
 }
 
-/* On the floor alone the time of one thing should not grow with their number */
 /* A pile is chaos: a last bit at the first impact makes it another one, which may be twice as busy at the end. So
    the same again in steps longer by some ten-millionths, and what all of them take */
 static void print_spread(const table* t)
@@ -1332,6 +1329,7 @@ static void print_spread(const table* t)
     }
 }
 
+/* On the floor alone the time of one thing should not grow with their number */
 static void print_floor(const table* t, int from, int to)
 {
     const clutter_result *few = NULL, *many = NULL;
