@@ -6026,12 +6026,14 @@ typedef struct icfi_island {
     /* where Newton's method is */
     icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
-    int32_t at_rounding;      /* each clique's gradient is that of its terms */
-    int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
+    int32_t resting;     /* |D A v| is within the tolerance of |D A v*|, and may as well be 0 */
+    int32_t at_rounding; /* each clique's gradient is that of its terms */
+    int32_t feasible;    /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
     icf_real common;      /* what all units took of that step */
     int32_t warm;         /* its units began at impulses to expect */
+    int astray;           /* it hardly got away from where its units began */
     int whole;            /* s->v is its whole step, and not where the units are */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
@@ -7896,6 +7898,7 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     island->scale = ICF_SQRT(icfi_max(sum.momentum, sum.impulse));
     island->impulse = ICF_SQRT(sum.impulse);
     island->motion = ICF_SQRT(icfi_max(sum.momentum, sum.free));
+    island->resting = sum.momentum <= s->options->tolerance * s->options->tolerance * sum.free;
     island->error = island->gradient > 0 ? ICF_REAL_MAX : 0;
     if (island->scale > 0) island->error = island->gradient / island->scale;
     if (!icfi_finite(island->cost) || !icfi_finite(island->gradient) ||
@@ -8265,12 +8268,33 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
     return 0;
 }
 
+/* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
+   momentum in which its friction would drown. */
+static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
+{
+    icf_real tolerance = s->options->tolerance;
+    return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
+}
+
+/* Goes to v = 0. */
+static void icfi_stop_island(icfi_solve* s, icfi_island* island)
+{
+    int32_t k, i;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = 0;
+    }
+    icfi_evaluate(s, island);
+}
+
 /* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked
-   for. */
+   for. What moves by less than the tolerance of the momentum that the step gave it may as well not move: in
+   a balance like that of the step before, it is the last of a movement that has ended, and while it goes on
+   stiff contacts are never quite where they were. */
 static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 {
     if (!s->guesses) return 0;
     icfi_evaluate(s, island);
+    if (island->resting && !icfi_has_converged(s, island)) icfi_stop_island(s, island);
     return island->feasible && island->error < ICF_R(0.01) &&
            island->gradient < ICF_R(0.1) * island->impulse;
 }
@@ -8279,13 +8303,8 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
    everything but a bias, and the others are small. */
 static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
 {
-    int32_t k, i;
     icfi_evaluate(s, island);
-    if (island->feasible) return 1;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = 0;
-    }
-    icfi_evaluate(s, island);
+    if (!island->feasible) icfi_stop_island(s, island);
     return island->feasible;
 }
 
@@ -8295,14 +8314,6 @@ static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* islan
     if (island->iterations >= s->options->iterations) return ICF_STOP_ITERATIONS;
     if (island->factorizations >= s->options->factorizations) return ICF_STOP_FACTORIZATIONS;
     return ICF_STOP_NONE;
-}
-
-/* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
-   momentum in which its friction would drown. */
-static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
-{
-    icf_real tolerance = s->options->tolerance;
-    return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
 }
 
 /* Converged, or rounding is all there is, or the caller's wish */
@@ -9531,7 +9542,7 @@ ICFI_TARGET static icf_real ICFI_K(icfi_mean_after)(const icfi_solve* s, icf_rea
 ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real least, icf_real most)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
-    icf_real sum = 0;
+    icf_real sum = 0, size;
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
@@ -9548,8 +9559,14 @@ ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real leas
                 t->lam[k] += alpha * t->d.lam[k];
             }
             t->s[0] = icfi_max(t->s[0], icfi_norm3(t->s + 1) * guard);
-            if (t->kind != ICFI_UNIT_FRICTION && t->kind != ICFI_UNIT_MOTOR) {
-                t->lam[0] = icfi_max(t->lam[0], icfi_norm3(t->lam + 1) * guard);
+            size = icfi_norm3(t->lam + 1) * guard;
+            if (size > t->lam[0]) {
+                if (t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR) {
+                    /* lambda_0 is the limit, and stays it */
+                    for (k = 1; k < 4; k++) t->lam[k] *= t->lam[0] / size;
+                } else {
+                    t->lam[0] = size;
+                }
             }
         }
         sum += icfi_unit_product(t);
@@ -9725,15 +9742,23 @@ static void icfi_interior_return(icfi_solve* s, icfi_island* island)
     for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
 }
 
+/* How the interior point method goes since its units began */
+typedef struct icfi_path {
+    int32_t steps, left; /* taken, and how many more it may take */
+    int32_t slow;        /* in a row that led nowhere */
+    icf_real unbalanced; /* what is left of the balance of momentum that was missing */
+    icf_real mean;       /* of the step before */
+} icfi_path;
+
 /* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
    lead nowhere, or why the solve ends. */
-static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop, int32_t* left)
+static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop,
+                                  icfi_path* path)
 {
-    int32_t slow = 0;
-    icf_real mean = ICF_REAL_MAX, unbalanced = 1, now;
     for (;;) {
+        icf_real now;
         icf_stop end;
-        if ((*left)-- <= 0 || !icfi_interior_iterate(s, island) ||
+        if (path->left-- <= 0 || !icfi_interior_iterate(s, island) ||
             !icfi_interior_arrive(s, island, stop)) {
             return ICF_STOP_FLOOR;
         }
@@ -9743,13 +9768,21 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
         icfi_record(s, island);
         end = icfi_should_end(s, island);
         if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
-        if (island->error < stop) return ICF_STOP_NONE;
         /* the balance of momentum comes first, and by however small steps */
-        unbalanced *= 1 - island->common;
-        slow = unbalanced < ICF_R(1e-6) && (island->alpha < ICF_R(0.1) || now > mean / 2) ? slow + 1
-                                                                                          : 0;
-        if (slow >= 3) return ICF_STOP_FLOOR;
-        mean = now;
+        path->unbalanced *= 1 - island->common;
+        path->slow =
+            path->unbalanced < ICF_R(1e-6) && (island->alpha < ICF_R(0.1) || now > path->mean / 2)
+                ? path->slow + 1
+                : 0;
+        path->mean = now;
+        path->steps++;
+        if (island->error < stop) return ICF_STOP_NONE;
+        if (path->slow >= 3) return ICF_STOP_FLOOR;
+        /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
+        if (path->steps == 8 && island->warm && path->unbalanced > ICF_R(0.1)) {
+            island->astray = 1;
+            return ICF_STOP_FLOOR;
+        }
         if (island->whole) icfi_interior_return(s, island);
     }
 }
@@ -9760,13 +9793,16 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
 {
     /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
     icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
+    const int32_t many = 100; /* of more cliques each is less of the error; about from where it pays */
     icf_real patience = s->guesses ? ICF_R(1.5) : ICF_R(0.9);
-    int32_t left = 60, count = 0, k;
+    icfi_path path = {0, 60, 0, 1, ICF_REAL_MAX};
+    int32_t count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         count += s->contact_start[link + 1] - s->contact_start[link];
         count += s->row_start[link + 1] - s->row_start[link];
     }
+    if (island->cliques > many) stop *= (icf_real)many / (icf_real)island->cliques;
     icfi_return_to(s, island, s->start);
     start = own / (icf_real)count;
     if (!(start > 0)) return ICF_STOP_NONE;
@@ -9794,7 +9830,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         icf_stop end = icfi_out_of_budget(s, island);
         icf_real last = ICF_REAL_MAX;
         if (end != ICF_STOP_NONE) return end;
-        end = icfi_interior_run(s, island, stop, &left);
+        end = icfi_interior_run(s, island, stop, &path);
         if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
         if (end != ICF_STOP_NONE) return end;
         /* C */
@@ -9808,6 +9844,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
             icfi_keep(s, island);
             icfi_record(s, island);
         }
+        if (island->at_best && icfi_is_rounding(s, island)) return ICF_STOP_NONE; /* D ends it */
         icfi_interior_return(s, island);
         stop = stop / 10;
         if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
@@ -9853,7 +9890,8 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
-        So it is where A or D give up and rounding is not why: icfi_is_rounding
+        So it is where A or D give up and rounding is not why: icfi_is_rounding; and after one iteration where
+        B hardly got away from impulses to expect
 
    A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
 static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
@@ -9902,7 +9940,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (settled && !tries) own = icfi_go_free(s, island);
             island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
             if (island->stop != ICF_STOP_NONE) break;
-            again = island->iterations + 30;
+            again = island->iterations + (island->astray ? 0 : 30);
+            island->astray = 0;
             icfi_return_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
             progress.plain = 0;
