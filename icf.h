@@ -8006,21 +8006,33 @@ static icf_result icfi_back(icfi_island* island)
     return icf_sparse_solve(&island->sparse, island->x, 1, n);
 }
 
+/* The island's x = `by` times its part of a vector of all unknowns */
+static void icfi_take_part(const icfi_island* island, icf_real by, const icf_real* from)
+{
+    int32_t k, i, at = 0;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) island->x[at++] = by * from[i];
+    }
+}
+
+/* And back */
+static void icfi_put_part(const icfi_island* island, icf_real* to)
+{
+    int32_t k, i, at = 0;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++) to[i] = island->x[at++];
+    }
+}
+
 /* dv = -H^-1 gradient, with the factor of H. 0 if that is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
-    int32_t k, i, at, n = island->unknowns;
-    icf_real* x = island->x;
-    for (k = 0, at = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) x[at++] = -s->gradient[i];
-    }
+    icfi_take_part(island, -1, s->gradient);
     ICFI_PROFILE('F')
     (void)icfi_back(island);
     ICFI_PROFILE('I')
-    if (!icfi_all_finite((size_t)n, x)) return 0;
-    for (k = 0, at = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) s->dv[i] = x[at++];
-    }
+    if (!icfi_all_finite((size_t)island->unknowns, island->x)) return 0;
+    icfi_put_part(island, s->dv);
     return 1;
 }
 
@@ -9793,7 +9805,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
 {
     /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
     icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
-    const int32_t many = 100; /* of more cliques each is less of the error; about from where it pays */
+    const int32_t many = 100; /* of more cliques each is less of the error: from here on it pays */
     icf_real patience = s->guesses ? ICF_R(1.5) : ICF_R(0.9);
     icfi_path path = {0, 60, 0, 1, ICF_REAL_MAX};
     int32_t count = 0, k;
@@ -10809,17 +10821,10 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
         if (factorizations) *factorizations += island.factorizations;
         for (i = 0; i < count; i++) {
             icf_real* column = x + (ptrdiff_t)i * ldx;
-            int32_t m, j, to = 0;
-            for (m = 0; m < island.cliques; m++) {
-                c = island.clique[m];
-                for (j = s.first[c]; j < s.first[c + 1]; j++) island.x[to++] = column[j];
-            }
+            icfi_take_part(&island, 1, column);
             result = icfi_back(&island);
             if (result != ICF_RESULT_OK) answer = result;
-            for (m = 0, to = 0; m < island.cliques; m++) {
-                c = island.clique[m];
-                for (j = s.first[c]; j < s.first[c + 1]; j++) column[j] = island.x[to++];
-            }
+            icfi_put_part(&island, column);
         }
     }
     return answer;
