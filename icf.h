@@ -6026,9 +6026,8 @@ typedef struct icfi_island {
     /* where Newton's method is */
     icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
-    int32_t resting;     /* |D A v| is within the tolerance of |D A v*|, and may as well be 0 */
-    int32_t at_rounding; /* each clique's gradient is that of its terms */
-    int32_t feasible;    /* no barrier is overlapped, and nothing overflows */
+    int32_t at_rounding;      /* each clique's gradient is that of its terms */
+    int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, at_best, iterative;
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
     icf_real common;      /* what all units took of that step */
@@ -7898,7 +7897,6 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     island->scale = ICF_SQRT(icfi_max(sum.momentum, sum.impulse));
     island->impulse = ICF_SQRT(sum.impulse);
     island->motion = ICF_SQRT(icfi_max(sum.momentum, sum.free));
-    island->resting = sum.momentum <= s->options->tolerance * s->options->tolerance * sum.free;
     island->error = island->gradient > 0 ? ICF_REAL_MAX : 0;
     if (island->scale > 0) island->error = island->gradient / island->scale;
     if (!icfi_finite(island->cost) || !icfi_finite(island->gradient) ||
@@ -8298,15 +8296,38 @@ static void icfi_stop_island(icfi_solve* s, icfi_island* island)
     icfi_evaluate(s, island);
 }
 
+/* Whether something moves, and no clique by more than the tolerance of the momentum that the step gives it */
+static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
+{
+    icf_real square = s->options->tolerance * s->options->tolerance;
+    int32_t k;
+    int moves = 0;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k];
+        icfi_squares sum = {0, 0, 0, 0};
+        icfi_add_squares(s, s->first[c], s->first[c + 1], &sum);
+        if (sum.momentum > square * sum.free) return 0;
+        moves |= sum.momentum > 0;
+    }
+    return moves;
+}
+
 /* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked
-   for. What moves by less than the tolerance of the momentum that the step gave it may as well not move: in
-   a balance like that of the step before, it is the last of a movement that has ended, and while it goes on
-   stiff contacts are never quite where they were. */
+   for. What hardly moves, and need not move at all to meet the tolerance, stops: the last of a movement that
+   has ended goes on otherwise for as long as the tolerance lets it, and stiff contacts are never quite where
+   they were. */
 static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 {
     if (!s->guesses) return 0;
     icfi_evaluate(s, island);
-    if (island->resting && !icfi_has_converged(s, island)) icfi_stop_island(s, island);
+    if (!icfi_has_converged(s, island) && icfi_hardly_moves(s, island)) {
+        icfi_copy_motion(island, s->v, s->start);
+        icfi_stop_island(s, island);
+        if (!island->feasible || !icfi_has_converged(s, island)) {
+            icfi_copy_motion(island, s->start, s->v);
+            icfi_evaluate(s, island);
+        }
+    }
     return island->feasible && island->error < ICF_R(0.01) &&
            island->gradient < ICF_R(0.1) * island->impulse;
 }
@@ -9756,7 +9777,7 @@ static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 
 /* How the interior point method goes since its units began */
 typedef struct icfi_path {
-    int32_t steps, left; /* taken, and how many more it may take */
+    int32_t steps;       /* taken */
     int32_t slow;        /* in a row that led nowhere */
     icf_real unbalanced; /* what is left of the balance of momentum that was missing */
     icf_real mean;       /* of the step before */
@@ -9770,7 +9791,7 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
     for (;;) {
         icf_real now;
         icf_stop end;
-        if (path->left-- <= 0 || !icfi_interior_iterate(s, island) ||
+        if (path->steps++ >= 60 || !icfi_interior_iterate(s, island) ||
             !icfi_interior_arrive(s, island, stop)) {
             return ICF_STOP_FLOOR;
         }
@@ -9787,11 +9808,10 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
                 ? path->slow + 1
                 : 0;
         path->mean = now;
-        path->steps++;
         if (island->error < stop) return ICF_STOP_NONE;
         if (path->slow >= 3) return ICF_STOP_FLOOR;
         /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
-        if (path->steps == 8 && island->warm && path->unbalanced > ICF_R(0.1)) {
+        if (path->steps >= 8 && island->warm && path->unbalanced > ICF_R(0.1)) {
             island->astray = 1;
             return ICF_STOP_FLOOR;
         }
@@ -9807,7 +9827,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
     icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
     const int32_t many = 100; /* of more cliques each is less of the error: from here on it pays */
     icf_real patience = s->guesses ? ICF_R(1.5) : ICF_R(0.9);
-    icfi_path path = {0, 60, 0, 1, ICF_REAL_MAX};
+    icfi_path path = {0, 0, 1, ICF_REAL_MAX};
     int32_t count = 0, k;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
@@ -9856,7 +9876,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
             icfi_keep(s, island);
             icfi_record(s, island);
         }
-        if (island->at_best && icfi_is_rounding(s, island)) return ICF_STOP_NONE; /* D ends it */
+        if (island->at_best && icfi_is_rounding(s, island)) return ICF_STOP_NONE; /* D says so */
         icfi_interior_return(s, island);
         stop = stop / 10;
         if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
@@ -9894,11 +9914,12 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
      A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
         the error falls. Not at all if impulses to expect were given and the start is not near even so.
         For a body by itself up to ten times, and without duals
-     B  interior point iterations from the start, until the error is below `stop`. Each unit begins with
-        s o lambda at the mean of what contacts cost on their own; at more where friction outweighs that,
-        or the start is far from the balance of momentum
+     B  interior point iterations from the start, until the error is below `stop`, which is less where
+        cliques are many. Each unit begins with s o lambda at the mean of what contacts cost on their own; at
+        more where friction outweighs that, or the start is far from the balance of momentum
      C  Newton's method from there, while the error falls, or where impulses to expect were given, until it
-        rises by half, and 30 times at most; else more of B, to a tenth of `stop`
+        rises by half, and 30 times at most; else more of B, to a tenth of `stop`, but where rounding is all
+        that is left
      D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
         its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
         tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.

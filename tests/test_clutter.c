@@ -571,8 +571,9 @@ static void test_seeds(void)
     TEST_CHECK_(slow > seeds / 10, "only %d of %d touch in short steps", slow, seeds);
 }
 
-/* Seeds that once were hard: how many iterations they took then. Now each takes less than half of the 1000 that
-   there may be; how many exactly hangs on rounding, as the paths of bodies do: 18797 took 307 to 410. */
+/* Seeds that once were hard: how many iterations they took then. Now each takes less than a quarter of the 1000
+   that there may be, and most less than an eighth; how many exactly hangs on rounding, as the paths of bodies do.
+   18797 takes 96, and 343 where rounding puts the impulse of friction onto its cone and nothing takes it off. */
 static void test_hard(void)
 {
     static const unsigned seeds[] = {
@@ -589,7 +590,7 @@ static void test_hard(void)
         run r;
         play(&r, seeds[i]);
         check(&r);
-        TEST_CHECK_(r.iterations < 500, "seed %u takes %d iterations", r.seed, r.iterations);
+        TEST_CHECK_(r.iterations < 250, "seed %u takes %d iterations", r.seed, r.iterations);
     }
 }
 
@@ -737,7 +738,7 @@ static void test_fast(void)
 
 /* Forty bodies in a column, a metre a step: what is to expect from the step before says little
    then, and the interior point method has to notice that it began in the wrong place. It took 55 iterations
-   when it went on from there, and 106 without the near-rigid bound. */
+   when it went on from there. */
 static void test_rain(void)
 {
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
@@ -766,8 +767,43 @@ static void test_rain(void)
     icf_scene_destroy(&s);
 }
 
+/* What rests stops, and what rolls does not: a marble of a gram, at 0.5 mm/s on a tonne that is pushed. All
+   momentum together it hardly moves, and by itself it does. */
+static void test_marble(void)
+{
+    icf_scene s = scene_of(ICF_MODEL_LAGGED);
+    icf_material m = icf_default_material();
+    run ground;
+    icf_body slab, marble;
+    const double speed = EPS < 1e-10 ? 5e-4 : 5e-3, radius = 0.01;
+    int i;
+    memset(&ground, 0, sizeof ground);
+    m.stiffness = R(EPS < 1e-10 ? 2e7 : 2e6);
+    m.friction = R(0.5);
+    add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
+    slab = add_body_of(&s, icf_box(R(0.5), R(0.5), R(0.1)), 1000,
+                       icf_transform_make(icf_quat_identity(), vec(0, 0, 0.1)), vec(0, 0, 0), &m);
+    marble = add_body_of(&s, icf_sphere(R(radius)), 1e-3,
+                         icf_transform_make(icf_quat_identity(), vec(-0.2, 0, 0.2 + radius)),
+                         vec(0, 0, 0), &m);
+    for (i = 0; i < 600; i++) {
+        if (i == 200) {
+            OK(icf_body_set_velocity(&s.world, marble, vec(speed, 0, 0),
+                                     vec(0, speed / radius, 0)));
+        }
+        if (i >= 400 && i < 450) {
+            OK(icf_body_apply_force(&s.world, slab, vec(0, 0, EPS < 1e-10 ? -0.5 : -5),
+                                    vec(0, 0, 0.1)));
+        }
+        OK(icf_scene_step(&s, R(0.01)));
+    }
+    CHECK_NEAR(state_of(&s.world, marble).velocity.x, speed, 0.01, 0);
+    icf_scene_destroy(&s);
+}
+
 /* A stack comes to rest for good: after a while nothing moves any more, not by the last bit, and a step takes
-   no iteration. It went up and down by 1e-12 m, within the tolerance, with an iteration every other step. */
+   no iteration. In double it went up and down by 1e-12 m, within the tolerance, with an iteration every other
+   step; in float that is below rounding. */
 static void test_rest(void)
 {
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
@@ -810,6 +846,7 @@ TEST_LIST = {
     {"plates",        test_plates       },
     {"fast",          test_fast         },
     {"rain",          test_rain         },
+    {"marble",        test_marble       },
     {"rest",          test_rest         },
     {NULL,            NULL              }
 };

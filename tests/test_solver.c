@@ -2031,6 +2031,43 @@ static void test_barrier_infeasible(void)
     TEST_CHECK(v[2] == 5);
 }
 
+/* What hardly moves is tried at rest, but not where it may not rest: on a plate that comes up as fast, with a
+   barrier, or so stiff that rest is worse. There the start is as good as it was. */
+static void test_hardly_moving(void)
+{
+    scene* s = &first_scene;
+    icf_contact* c = scene_point_on_floor(s, 0.01, 1);
+    icf_real v[3] = {0, 0, 0};
+    icf_stats stats, start;
+    icf_options o = icf_default_options();
+    o.tolerance = R(0.01);
+    s->v_free[2] = -1;
+    c->impulse_guess.z = 1;
+    c->friction = 0;
+    c->near_rigid = 0;
+    c->law = ICF_LAW_LOG_BARRIER;
+    c->distance = R(4e-5);
+    c->stiffness = R(1e-4);
+    c->range = R(1e-3);
+    s->bias[2] = R(-5e-3);
+    v[2] = R(6e-3);
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+    TEST_CHECK(v[2] > R(1e-3)); /* 4e-5 + 0.01 (v - 5e-3) > 0 */
+
+    c->law = ICF_LAW_HUNT_CROSSLEY;
+    c->dissipation = 0;
+    c->stiffness = R(1e6);
+    c->distance = R(-1.5e-4);
+    v[2] = R(5e-3);
+    o.iterations = 0;
+    TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_NOT_CONVERGED);
+    c->impulse_guess.z = 0; /* nothing is tried */
+    v[2] = R(5e-3);
+    TEST_CHECK(solve(s, &o, v, &start) == ICF_RESULT_NOT_CONVERGED);
+    TEST_CHECK_(stats.cost <= start.cost * (1 + 8 * R(EPS)), "%.17g for %.17g", (double)stats.cost,
+                (double)start.cost);
+}
+
 typedef struct custom_law {
     double k, d;
     int calls, broken;
@@ -4749,6 +4786,7 @@ TEST_LIST = {
     {"coupler",                  test_coupler                 },
     {"rope",                     test_rope                    },
     {"barriers_hold",            test_barriers_hold           },
+    {"hardly_moving",            test_hardly_moving           },
     {"barrier_infeasible",       test_barrier_infeasible      },
     {"custom_law",               test_custom_law              },
     {"custom_law_broken",        test_custom_law_broken       },
