@@ -8260,11 +8260,17 @@ static void icfi_copy_motion(const icfi_island* island, const icf_real* from, ic
     }
 }
 
+/* Goes to v, and finds all that is to know there. */
+static void icfi_go_to(icfi_solve* s, icfi_island* island, const icf_real* v)
+{
+    icfi_copy_motion(island, v, s->v);
+    icfi_evaluate(s, island);
+}
+
 /* Goes to v*. Answers the scale of the cost. */
 static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 {
-    icfi_copy_motion(island, s->p->v_free, s->v);
-    icfi_evaluate(s, island);
+    icfi_go_to(s, island, s->p->v_free);
     return icfi_scale_of_cost(s, island);
 }
 
@@ -8324,8 +8330,7 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
         icfi_copy_motion(island, s->v, s->start);
         icfi_stop_island(s, island);
         if (!island->feasible || !icfi_has_converged(s, island)) {
-            icfi_copy_motion(island, s->start, s->v);
-            icfi_evaluate(s, island);
+            icfi_go_to(s, island, s->start);
         }
     }
     return island->feasible && island->error < ICF_R(0.01) &&
@@ -8496,8 +8501,7 @@ static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
         icfi_evaluate(s, island);
         if (island->feasible) return 1;
     }
-    icfi_copy_motion(island, s->from, s->v);
-    icfi_evaluate(s, island);
+    icfi_go_to(s, island, s->from);
     return 0;
 }
 
@@ -8592,8 +8596,7 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
     icfi_evaluate(s, island);
     if (island->feasible && island->error < ICF_R(0.9) * progress->best && island->cost <= cost)
         return 1;
-    icfi_copy_motion(island, s->from, s->v);
-    icfi_evaluate(s, island);
+    icfi_go_to(s, island, s->from);
     return 0;
 }
 
@@ -9711,12 +9714,6 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
     island->best.momentum_error = island->error;
 }
 
-static void icfi_return_to(icfi_solve* s, icfi_island* island, const icf_real* v)
-{
-    icfi_copy_motion(island, v, s->v);
-    icfi_evaluate(s, island);
-}
-
 #ifndef ICF_NO_INTERIOR_POINT
 /* icfi_keep if its cost is lower; where rounding cannot tell, if its error is. */
 static void icfi_keep_better(icfi_solve* s, icfi_island* island)
@@ -9789,25 +9786,23 @@ static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real s
                                   icfi_path* path)
 {
     for (;;) {
-        icf_real now;
         icf_stop end;
         if (path->steps++ >= 60 || !icfi_interior_iterate(s, island) ||
             !icfi_interior_arrive(s, island, stop)) {
             return ICF_STOP_FLOOR;
         }
         island->iterations++;
-        now = island->mean;
         icfi_keep_better(s, island);
         icfi_record(s, island);
         end = icfi_should_end(s, island);
         if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
         /* the balance of momentum comes first, and by however small steps */
         path->unbalanced *= 1 - island->common;
-        path->slow =
-            path->unbalanced < ICF_R(1e-6) && (island->alpha < ICF_R(0.1) || now > path->mean / 2)
-                ? path->slow + 1
-                : 0;
-        path->mean = now;
+        path->slow = path->unbalanced < ICF_R(1e-6) &&
+                             (island->alpha < ICF_R(0.1) || island->mean > path->mean / 2)
+                         ? path->slow + 1
+                         : 0;
+        path->mean = island->mean;
         if (island->error < stop) return ICF_STOP_NONE;
         if (path->slow >= 3) return ICF_STOP_FLOOR;
         /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
@@ -9835,7 +9830,7 @@ static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, 
         count += s->row_start[link + 1] - s->row_start[link];
     }
     if (island->cliques > many) stop *= (icf_real)many / (icf_real)island->cliques;
-    icfi_return_to(s, island, s->start);
+    icfi_go_to(s, island, s->start);
     start = own / (icf_real)count;
     if (!(start > 0)) return ICF_STOP_NONE;
     island->warm = s->guesses && !(higher > 0);
@@ -9905,7 +9900,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
     }
     icfi_evaluate(s, island);
-    if (!island->feasible || !(island->cost < cost)) icfi_return_to(s, island, s->start);
+    if (!island->feasible || !(island->cost < cost)) icfi_go_to(s, island, s->start);
 }
 
 /* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
@@ -9975,7 +9970,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
             if (island->stop != ICF_STOP_NONE) break;
             again = island->iterations + (island->astray ? 0 : 30);
             island->astray = 0;
-            icfi_return_to(s, island, s->best);
+            icfi_go_to(s, island, s->best);
             progress.best = ICF_REAL_MAX;
             progress.plain = 0;
             island->stop = icfi_out_of_budget(s, island);
@@ -9994,7 +9989,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 #endif
         if (island->stop != ICF_STOP_NONE) break;
     }
-    if (!island->at_best) icfi_return_to(s, island, s->best);
+    if (!island->at_best) icfi_go_to(s, island, s->best);
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
 

@@ -627,12 +627,10 @@ static icf_scene scene_of(int model)
     return s;
 }
 
-#ifndef ICF_FLOAT
 static icf_transform at(double x, double y, double z)
 {
     return icf_transform_make(icf_quat_identity(), vec(x, y, z));
 }
-#endif
 
 /* A tonne on a gram, both cubes of 20 cm, at rest after 2 s as deep as its weight says. In float its weight
    has a rounding of 0.6 mN, and the gram is away in a minute. */
@@ -753,7 +751,7 @@ static void test_rain(void)
     add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
     for (i = 0; i < 40; i++) {
         double x = random_between(-0.025, 0.025), y = random_between(-0.025, 0.025);
-        icf_transform pose = icf_transform_make(icf_quat_identity(), vec(x, y, 0.06 + 0.105 * i));
+        icf_transform pose = at(x, y, 0.06 + 0.105 * i);
         (void)add_body_of(&s, i % 2 ? icf_sphere(R(0.05)) : icf_box(R(0.05), R(0.05), R(0.05)), 1,
                           pose, vec(0, 0, -100), &m);
     }
@@ -781,11 +779,9 @@ static void test_marble(void)
     m.stiffness = R(EPS < 1e-10 ? 2e7 : 2e6);
     m.friction = R(0.5);
     add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
-    slab = add_body_of(&s, icf_box(R(0.5), R(0.5), R(0.1)), 1000,
-                       icf_transform_make(icf_quat_identity(), vec(0, 0, 0.1)), vec(0, 0, 0), &m);
-    marble = add_body_of(&s, icf_sphere(R(radius)), 1e-3,
-                         icf_transform_make(icf_quat_identity(), vec(-0.2, 0, 0.2 + radius)),
-                         vec(0, 0, 0), &m);
+    slab = add_body_of(&s, icf_box(R(0.5), R(0.5), R(0.1)), 1000, at(0, 0, 0.1), vec(0, 0, 0), &m);
+    marble =
+        add_body_of(&s, icf_sphere(R(radius)), 1e-3, at(-0.2, 0, 0.2 + radius), vec(0, 0, 0), &m);
     for (i = 0; i < 600; i++) {
         if (i == 200) {
             OK(icf_body_set_velocity(&s.world, marble, vec(speed, 0, 0),
@@ -816,7 +812,7 @@ static void test_rest(void)
     m.stiffness = R(EPS < 1e-10 ? 2e7 : 2e5);
     add_wall(&s, &ground, d3_make(0, 0, 0), d3_make(0, 0, 1), &m);
     for (i = 0; i < 3; i++) {
-        icf_transform pose = icf_transform_make(icf_quat_identity(), vec(0, 0, 0.06 + 0.11 * i));
+        icf_transform pose = at(0, 0, 0.06 + 0.11 * i);
         box[i] = add_body_of(&s, icf_box(R(0.05), R(0.05), R(0.05)), 1, pose, vec(0, 0, 0), &m);
     }
     for (i = 0; i < 300; i++) OK(icf_scene_step(&s, R(0.01)));
