@@ -31,7 +31,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: main test check strict sanitize tidy format bench clean help
+.PHONY: main test check strict sanitize fuzz-quick soak tidy format bench clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -41,9 +41,13 @@ main: build/$(MAIN_EXAMPLE)
 help:
 	@echo "make              builds and runs the main example, $(MAIN_EXAMPLE)"
 	@echo "make test         builds and runs every test; ends with: N passed, M failed"
-	@echo "make check        test, strict, sanitize, and checks of contents, symbols, contraction, bits, examples"
+	@echo "make check        test, strict, sanitize, fuzz-quick, and checks of contents, symbols, answers,"
+	@echo "                  contraction, bits, examples"
 	@echo "make strict       both headers under many compilers, languages and warnings"
 	@echo "make sanitize     the tests under AddressSanitizer, UndefinedBehaviorSanitizer, MemorySanitizer"
+	@echo "make fuzz-quick   random scenes, worlds and problems, the same ones each time: a minute"
+	@echo "make soak         new random scenes for SOAK_SECONDS (300) each in double, float and under sanitizers,"
+	@echo "                  and chains and loops of constraints in double and float"
 	@echo "make tidy         clang-tidy, cppcheck, clang-format"
 	@echo "make format       writes every C file as .clang-format says"
 	@echo "make bench        builds and runs every benchmark"
@@ -61,11 +65,13 @@ check:
 	@$(MAKE) --no-print-directory $(EXAMPLES:%=build/%) $(EXAMPLES:%=build/%_float)
 	@sh tests/check_examples.sh $(EXAMPLES)
 	@sh tests/check_symbols.sh
+	@sh tests/check_unused.sh
 	@sh tests/check_contraction.sh
 	@sh tests/check_bits.sh
 	@sh tests/check_replay.sh
 	@$(MAKE) --no-print-directory strict
 	@$(MAKE) --no-print-directory sanitize
+	@$(MAKE) --no-print-directory fuzz-quick
 	@cat build/closing-line
 
 strict:
@@ -149,11 +155,37 @@ sanitize-address: $(PROGRAMS:%=build/address/%)
 sanitize-memory: $(PROGRAMS:%=build/memory/%)
 	@CLOSING=build/memory/closing-line sh tests/run.sh $^
 
+# $(call works,COMPILER), for the shell: whether what it makes runs
+works = mkdir -p build && echo 'int main(void) { return 0; }' >build/empty.c && \
+        $(1) -o build/empty build/empty.c >/dev/null 2>&1 && ./build/empty
+
 sanitize:
-	@mkdir -p build; echo 'int main(void) { return 0; }' >build/empty.c
-	@if $(SANITIZE_ADDRESS) -o build/empty build/empty.c >/dev/null 2>&1 && ./build/empty; then \
+	@if $(call works,$(SANITIZE_ADDRESS)); then \
 	    $(MAKE) --no-print-directory sanitize-address; \
 	else echo "skipped: AddressSanitizer; needs: apt-get install gcc"; fi
-	@if $(SANITIZE_MEMORY) -o build/empty build/empty.c >/dev/null 2>&1 && ./build/empty; then \
+	@if $(call works,$(SANITIZE_MEMORY)); then \
 	    $(MAKE) --no-print-directory sanitize-memory; \
 	else echo "skipped: MemorySanitizer; needs: apt-get install clang libclang-rt-14-dev"; fi
+
+# ---- fuzzers: PROGRAM FIRST COUNT SECONDS, seeds FIRST, FIRST + 1 ...; see tests/fuzz.h
+
+# counts and not seconds, so that it is the same on every machine
+fuzz-quick: build/fuzz_world build/fuzz_world_float build/fuzz_solver build/soak build/soak_float
+	@failed=0; \
+	for run in "fuzz_world 1 20000" "fuzz_world_float 1 20000" "fuzz_solver 1 20000" \
+	    "soak 1 600" "soak_float 1 600"; do build/$$run || failed=1; done; \
+	if $(call works,$(SANITIZE_ADDRESS)); then \
+	    $(MAKE) --no-print-directory build/address/soak && build/address/soak 5001 200 || failed=1; \
+	else echo "skipped: the soak under AddressSanitizer; needs: apt-get install gcc"; fi; \
+	exit $$failed
+
+# from seeds that it had before: make soak SOAK_FIRST=...
+SOAK_SECONDS = 300
+soak: build/soak build/soak_float build/address/soak build/fuzz_loops build/fuzz_loops_float
+	@first=$(SOAK_FIRST); first=$${first:-$$(date +%s)000}; failed=0; \
+	for program in $^; do \
+	    echo "== $$program, from seed $$first"; \
+	    $$program $$first 1000000000 $(SOAK_SECONDS) || failed=1; \
+	    first=$$((first + 300000)); \
+	done; \
+	exit $$failed

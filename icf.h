@@ -44,7 +44,7 @@
                touch.point = icf_vec3_make(state.center.x, state.center.y, 0);
                touch.contact.distance = state.center.z - (icf_real)0.5;
                icf_world_add_touch(&world, &touch);
-               if (icf_world_step(&world, (icf_real)(1.0 / 240)) != ICF_RESULT_OK) return 1;
+               if (icf_world_step(&world, (icf_real)(1.0 / 240)) < 0) return 1;
            }
            icf_body_get_state(&world, ball, &state);
            printf("it rolls at %.3f m/s, %.3f m above the ground\n", state.velocity.x, state.center.z);
@@ -77,6 +77,7 @@
          >>solver                               Newton's method
          >>interior                             where that is slow
          >>solve                                the solve
+         >>text                                 a problem as text
          >>sensitivities                        layer 8: derivatives of the answer
          >>world                                layer 9: bodies, joints, time
        >>licence
@@ -96,6 +97,9 @@
                                              default: extern
        ICF_ASSERT(x)         implementation  checks of the caller's and our own mistakes; default: nothing
        ICF_VALIDATE          implementation  icf_solve asks icf_law_check about the caller's own laws
+       ICF_POISON            implementation  a byte, or an expression for one, to look for reads of memory
+                                             that was never written: each solve and step first fills all
+                                             memory that holds nothing with it; results must not depend on it
        ICF_SQRT(x)           everywhere      square root and absolute value of an icf_real; default: the
        ICF_FABS(x)                           compiler's builtin or math.h. Define both or none
        ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
@@ -157,6 +161,16 @@
    in a step wants a shorter one. In float the mass of a chain of more than about 80 equal links is beyond
    the precision (ICF_RESULT_NOT_SPD).
 
+   Constraints act along the lines in which things stand when a step begins. Where they are strong beside
+   what they hold, that would make energy. So such forces resist turning as at the end of the step; what
+   still gains energy, or is not where it should be, is solved again with constraints as the step ends; and
+   if no such end is found the step is begun again in 2, 4 and 8 parts. A step that then still may have
+   gained energy, or one in which something came apart by a quarter of its size, answers
+   ICF_RESULT_TOO_FAST: the world has moved, and a shorter step would be better. What is apart comes
+   together by a fifth of the way a step, or by 2 % of its size, so that nothing is shot. With
+   ICF_METHOD_MIDPOINT nothing is solved again. Chains of joints are never apart, but keep energy to first
+   order only.
+
    A call or a step that is refused changes nothing; world.reason says why in a few words, world.which
    of what, and where something is full, world.needed how much of it would do. A world of icf_world_init
    stays in its memory; icf_world_move carries it to a larger block.
@@ -197,7 +211,8 @@
    stats.momentum_error is what is left of the balance of momentum, relative to momenta and impulses;
    the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
    above the minimum the cost still is. When rounding does not let the error fall to the tolerance, the
-   answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success.
+   answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success; but with an
+   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED.
 
    Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
    kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce, and none above 1 /
@@ -259,10 +274,11 @@
    ICF_RESULT_NOT_SPD; one in a right-hand side goes through to the solution. Conjugate gradients
    answer ICF_RESULT_NOT_FINITE.
 
-   Errors. Whatever can fail returns an icf_result; 0 is success and errors are negative. A call that
-   refuses its arguments leaves everything as it was; icf_solve says in stats->part and stats->which what
-   it refused. Structs that hold many numbers come from their icf_default_ function, and one that
-   does not is refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
+   Errors. Whatever can fail returns an icf_result: 0 is success; below 0 the call was refused and left
+   everything as it was; above 0 it is done, but short of something, such as the tolerance, and what it
+   leaves can be used. So a loop of steps ends at a result < 0. icf_solve says in stats->part and
+   stats->which what it refused. Structs that hold many numbers come from their icf_default_ function,
+   and one that does not is refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
 
    Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
    fused multiply-adds is switched off inside the implementation, and only there, so that no compiler flag
@@ -276,6 +292,12 @@
    where contacts are so stiff beside the masses that H has a condition beyond about 1e12 they may end
    as ICF_RESULT_NOT_CONVERGED. So may a barrier law under Similar friction that is far too weak for what
    presses on it: its wall is curved, and Newton's method creeps along it.
+
+   Reporting a defect. icf_world_dump_step writes the problem of a step as text: save it as problem.txt, and
+   bench/solve_file.c replays it (`make build/solve_file`, `./build/solve_file problem.txt`), in any later
+   version too. A step that is refused leaves all as it was, the touches too: call it then. For one that is
+   slow or wrong, load the world as it was saved before it, and give the same touches. icf_problem_dump is
+   the same for callers of icf_solve.
 
    Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
    it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
@@ -418,6 +440,7 @@ typedef double icf_real;
 #define icf_body_create icf_body_create_float
 #define icf_body_destroy icf_body_destroy_float
 #define icf_body_get_def icf_body_get_def_float
+#define icf_body_get_next icf_body_get_next_float
 #define icf_body_get_state icf_body_get_state_float
 #define icf_body_is_valid icf_body_is_valid_float
 #define icf_body_island icf_body_island_float
@@ -465,6 +488,7 @@ typedef double icf_real;
 #define icf_law_check icf_law_check_float
 #define icf_material_combine icf_material_combine_float
 #define icf_normal_evaluate icf_normal_evaluate_float
+#define icf_problem_dump icf_problem_dump_float
 #define icf_result_string icf_result_string_float
 #define icf_row_evaluate icf_row_evaluate_float
 #define icf_row_term_make icf_row_term_make_float
@@ -499,6 +523,7 @@ typedef double icf_real;
 #define icf_world_create icf_world_create_float
 #define icf_world_destroy icf_world_destroy_float
 #define icf_world_diagnose icf_world_diagnose_float
+#define icf_world_dump_step icf_world_dump_step_float
 #define icf_world_events icf_world_events_float
 #define icf_world_frames icf_world_frames_float
 #define icf_world_get_def icf_world_get_def_float
@@ -531,8 +556,12 @@ ICF_API int32_t icf_version(void);
 // What a call answers
 // >>api-results
 
+/* 0: done. Below 0: refused, and nothing changed. Above 0: done, but short of something; what came of it
+   can be used. A loop of steps tests for < 0. */
 typedef enum icf_result {
     ICF_RESULT_OK = 0,
+    ICF_RESULT_NOT_CONVERGED = 1,   /* short of the tolerance: the best answer found is left */
+    ICF_RESULT_TOO_FAST = 2,        /* constraints could not follow what moved: see the manual */
     ICF_RESULT_BAD_ARGUMENT = -1,   /* a null pointer, a negative count, an index out of range */
     ICF_RESULT_NOT_FINITE = -2,     /* a NaN or an infinity among the numbers given */
     ICF_RESULT_NO_MEMORY = -3,      /* ICF_MALLOC answered NULL */
@@ -541,12 +570,11 @@ typedef enum icf_result {
     ICF_RESULT_OVERFLOW = -6,       /* a size does not fit its integer type */
     ICF_RESULT_NOT_SPD = -7,        /* a matrix is not symmetric positive definite */
     ICF_RESULT_NO_FACTOR = -8,      /* solving before a factorisation that succeeded */
-    ICF_RESULT_NOT_CONVERGED = -9,  /* not enough iterations; the last answer is left */
-    ICF_RESULT_BAD_STATE = -10,     /* a call out of order, before the one that it needs */
-    ICF_RESULT_NOT_SYMMETRIC = -11, /* a mass matrix whose two triangles differ */
-    ICF_RESULT_INFEASIBLE = -12,    /* a barrier that is overlapped at the start of the step */
-    ICF_RESULT_BAD_LAW = -13,       /* a force law that is not convex, or is not what it says */
-    ICF_RESULT_BAD_DEF = -14        /* a struct that did not come from its icf_default_ function */
+    ICF_RESULT_BAD_STATE = -9,      /* a call out of order, before the one that it needs */
+    ICF_RESULT_NOT_SYMMETRIC = -10, /* a mass matrix whose two triangles differ */
+    ICF_RESULT_INFEASIBLE = -11,    /* a barrier that is overlapped at the start of the step */
+    ICF_RESULT_BAD_LAW = -12,       /* a force law that is not convex, or is not what it says */
+    ICF_RESULT_BAD_DEF = -13        /* a struct that did not come from its icf_default_ function */
 } icf_result;
 
 /* The name of a result, such as "too small"; never NULL. */
@@ -1053,7 +1081,8 @@ typedef struct icf_contact {
     int32_t by_force;
     icf_real force;
     icf_real near_rigid; /* beta of SAP (29): stiffness is bounded so that a period is at least beta
-                            steps. 0: off. Below 0, the default: 1 for SAP, off for the others */
+                            steps. 0: off. Below 0, the default: 1 for SAP, off for the others. In a
+                            solve stiffness is also bounded by what the precision can tell from rigid */
     icf_real adhesion;   /* pulling force, N, while distance <= adhesion_range; friction is on the
                             repulsive part alone. Defaults 0 */
     icf_real adhesion_range;
@@ -1224,10 +1253,12 @@ typedef struct icf_problem {
 } icf_problem;
 
 typedef enum icf_stop {
-    ICF_STOP_NONE,       /* nothing was solved */
-    ICF_STOP_CONVERGED,  /* the tolerance is met */
-    ICF_STOP_FLOOR,      /* as near to it as rounding allows; a success as well */
-    ICF_STOP_ITERATIONS, /* these three: NOT_CONVERGED, with the best velocity so far */
+    ICF_STOP_NONE,      /* nothing was solved */
+    ICF_STOP_CONVERGED, /* the tolerance is met */
+    ICF_STOP_FLOOR,     /* as near to it as rounding allows; a success as well */
+    /* these four: NOT_CONVERGED, with the best velocity so far */
+    ICF_STOP_SHORT, /* no step is found that is better, and the error is above 1e-3, in float 0.1 */
+    ICF_STOP_ITERATIONS,
     ICF_STOP_FACTORIZATIONS,
     ICF_STOP_CALLER
 } icf_stop;
@@ -1392,6 +1423,16 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
 ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
                                         icf_workspace* workspace, icf_real w[9]);
 
+/* Writes a problem as text, with v, where to start, and the options (NULL: the defaults) but for callbacks
+   and arrays: the format of tests/golden/problems/README.md, which bench/solve_file.c replays. Numbers read
+   back with the same bits, also those that icf_solve refuses. *length: how many characters it takes, without
+   the 0 behind them; with text NULL and capacity 0, that is all. Errors, with nothing written: TOO_SMALL
+   (capacity is not above *length); and with *length 0: BAD_LAW (a law of the caller's is no text), and
+   BAD_ARGUMENT, OVERFLOW, BAD_DEF of a pointer that is NULL, a count or an index out of range, a struct not
+   from its icf_default_ function. */
+ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_options* options,
+                                    const icf_real* v, char* text, size_t capacity, size_t* length);
+
 // ------------------------------------------------------------------------------------------------
 // Derivatives of the answer
 // >>api-sensitivities
@@ -1446,6 +1487,12 @@ typedef struct icf_world {
     int (*should_stop)(
         void* user); /* asked by the solver once an iteration, or NULL; the caller's */
     void* user;
+    /* Called in a step when it is solved and before anything moves, or NULL; the caller's, but not in steps
+       of a scene, which looks itself. icf_body_get_next says where bodies would be. If that brings things
+       together which were too far apart to be given, it adds their touches, behind those that are there, and
+       answers 1: the step is solved again with them, and looked at again, up to 8 times. 0: nothing to add,
+       and nothing was changed. Below 0, an icf_result: the step is refused */
+    int (*look_again)(struct icf_world* world, icf_real dt);
     /* of the last call that was refused: a few words, or NULL; what of that there should be room for;
        which one, a slot as of icf_world_body_at, a number of a contact or a place in a list */
     const char* reason;
@@ -1607,7 +1654,11 @@ typedef struct icf_constraint_state {
 typedef struct icf_touch {
     icf_body a, b;
     icf_vec3 point; /* in the world */
-    uint64_t id;    /* the caller's name of it, unique among those of a pair. By it and the bodies a
+    /* While A and B are apart: the way from the surface of A to that of B. The touch pushes A at
+       point - reach / 2 and B at point + reach / 2, where their surfaces will be when they meet. Default 0:
+       it pushes both at the point */
+    icf_vec3 reach;
+    uint64_t id; /* the caller's name of it, unique among those of a pair. By it and the bodies a
                             contact is known from step to step. 0: not followed */
     icf_contact contact; /* its law. In the axes of the world: normal, from A to B, tangent, and
                             surface_velocity; distance below 0 is overlap. Give those with a distance above
@@ -1675,8 +1726,10 @@ ICF_API size_t icf_world_bytes(const icf_world_def* def);
 /* Not less than that, as a constant for an array (of uint64_t or double): for the default of `tree`
    and `solver`. */
 #define ICF_WORLD_BYTES(bodies, joints, constraints, contacts) \
-    ((size_t)8192 + (size_t)(bodies) * ((joints) > 0 ? 6144 : 4608) + (size_t)(joints)*20480 + \
-     (size_t)((joints) > 0 ? 65536 : 0) + (size_t)(constraints)*4608 + (size_t)(contacts)*4608)
+    ((size_t)8192 + \
+     (size_t)(bodies) * (((joints) > 0 ? 6144 : 4608) + ((constraints) > 0 ? 4096 : 0)) + \
+     (size_t)(joints)*20480 + (size_t)((joints) > 0 ? 65536 : 0) + (size_t)(constraints)*12288 + \
+     (size_t)(contacts)*4608)
 
 /* A world in the caller's memory, aligned to 8 bytes, at least icf_world_bytes of it. */
 ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
@@ -1719,6 +1772,9 @@ ICF_API int icf_body_is_valid(const icf_world* world, icf_body body);
 ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_body_def* def);
 ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def);
 ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf_body_state* state);
+/* Where the last icf_world_try would have moved it; and, in world.look_again, the step at work. BAD_STATE if
+   there was none, or results are gone. */
+ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_body_state* state);
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose);
 ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
                                          icf_vec3 angular_velocity);
@@ -1798,11 +1854,20 @@ ICF_API void icf_world_clear_touches(icf_world* world);
 /* Moves the world by dt, in s, above 0. What is refused leaves all as it was, the touches too:
    BAD_ARGUMENT, NOT_FINITE (also of what would become of the world), NOT_SPD (the inertia of a tree),
    TOO_SMALL, and what icf_solve says. NOT_CONVERGED: a budget ended; the world has moved, by the best
-   velocities found, and the stats say how good they are. */
+   velocities found, and the stats say how good they are. TOO_FAST: constraints did not follow. */
 ICF_API icf_result icf_world_step(icf_world* world, icf_real dt);
 
 /* The same, but the world stays where it is and keeps the touches: only results are as after the step. */
 ICF_API icf_result icf_world_try(icf_world* world, icf_real dt);
+
+/* Writes the problem that icf_world_step would solve now, in its first substep, as icf_problem_dump does
+   (what constraints pull at hard is solved more than once: the last of these):
+   with the touches given so far, so of a scene after icf_scene_detect. A clique is a tree that something acts
+   on, in the order in which links read them; there may be none. The world stays as it is and keeps the
+   touches; results of the last step are lost. Errors: those of icf_world_step until there is a problem, and
+   of icf_problem_dump. A problem that icf_solve refuses is written. */
+ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text, size_t capacity,
+                                       size_t* length);
 
 /* Results of the last step. BAD_STATE before one, and after a step that failed, a load, a move, a body
    destroyed, or more bodies than there was room for. */
@@ -1921,6 +1986,12 @@ typedef icf_real icfi_widest_vector
 #define ICF_ASSERT(x) ((void)0)
 #endif
 
+#ifdef ICF_POISON
+#define ICFI_POISON(memory, bytes) ICFI_MEMSET(memory, ICF_POISON, bytes)
+#else
+#define ICFI_POISON(memory, bytes) ((void)0)
+#endif
+
 #if defined(ICF_MALLOC) != defined(ICF_FREE)
 #error "icf.h: define both ICF_MALLOC and ICF_FREE, or neither"
 #endif
@@ -1954,6 +2025,7 @@ ICF_API const char* icf_result_string(icf_result result)
     case ICF_RESULT_NOT_SPD: return "not positive definite";
     case ICF_RESULT_NO_FACTOR: return "no factor";
     case ICF_RESULT_NOT_CONVERGED: return "not converged";
+    case ICF_RESULT_TOO_FAST: return "too fast";
     case ICF_RESULT_BAD_STATE: return "bad state";
     case ICF_RESULT_NOT_SYMMETRIC: return "not symmetric";
     case ICF_RESULT_INFEASIBLE: return "infeasible";
@@ -5262,8 +5334,10 @@ static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiff
     return 1;
 }
 
-/* The numbers of a contact's law in one step. Answers whether the near-rigid bound acts. */
-static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_normal* n)
+/* The numbers of a contact's law in one step. Answers whether a bound acts. most: of dt^2 k, or 1 / Rn;
+   steepest: of what dissipation makes of it where a fast one meets */
+static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
+                            icf_normal* n)
 {
     icf_real k = c->stiffness, d = c->dissipation, touch, inverse;
     int bounded = 0;
@@ -5288,7 +5362,9 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
         n->scale = dt * dt * ICF_SQRT(dt) * k;
         touch = c->distance < 0 ? ICF_R(1.5) * dt * dt * k * ICF_SQRT(-c->distance) : 0;
         bounded = touch > most && most < ICF_REAL_MAX;
-        if (bounded) n->scale *= most / touch;
+        if (bounded)
+            n->scale = touch < ICF_REAL_MAX ? n->scale * (most / touch)
+                                            : most / (ICF_R(1.5) * ICF_SQRT(-c->distance / dt));
         break;
     default: n->scale = k; return 0; /* the barriers and the caller's */
     }
@@ -5311,6 +5387,10 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     } else {
         n->vhat = touch;
         n->bhat = 1 - d * touch;
+        if (n->law == ICF_LAW_HUNT_CROSSLEY && !c->by_force && n->scale * n->bhat > steepest) {
+            n->scale = steepest / n->bhat;
+            bounded = 1;
+        }
     }
     return bounded;
 }
@@ -5508,15 +5588,16 @@ static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
 
-/* The term of a contact that was checked, in place: there are many */
-static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w,
-                                    const icf_real v0[3], icf_contact_term* t)
+/* The term of a contact that was checked, in place: there are many. hardest: the most that dt^2 k, or 1 / Rn,
+   may be in any case; steepest: the same times what dissipation adds, at the speed of touch */
+static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w, icf_real hardest,
+                                    icf_real steepest, const icf_real v0[3], icf_contact_term* t)
 {
     icf_real beta, most, mu, off;
     t->model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
-    most = beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX;
-    t->bounded = icfi_normal_make(c, dt, most, &t->normal);
+    most = icfi_min(hardest, beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX);
+    t->bounded = icfi_normal_make(c, dt, most, steepest, &t->normal);
     t->impulse0 = icfi_explicit_impulse(&t->normal, c, v0[2]);
     if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
     t->lag = icfi_follow(c, t->impulse0, v0[2]);
@@ -5555,7 +5636,7 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
     if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_term(contact, dt, w, v0, &t);
+    result = icfi_contact_term(contact, dt, w, ICF_REAL_MAX, ICF_REAL_MAX, v0, &t);
     if (result == ICF_RESULT_OK) *term = t;
     return result;
 }
@@ -7086,6 +7167,22 @@ static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const
     }
 }
 
+/* The most that dt^2 k, or 1 / Rn, of a contact can be beside its mass, with `room` for digits: what is
+   harder gives by next to nothing, and the rounding of its velocity would be all there is of its impulse. */
+static icf_real icfi_hardest(icf_real w, icf_real room)
+{
+    return w >= ICFI_REAL_MIN ? 1 / (room * ICFI_EPSILON * w) : ICF_REAL_MAX;
+}
+
+/* Room for what rests: six digits, in float one. Room for what meets, where dissipation makes a contact
+   harder for the length of a blow: one. */
+#ifdef ICF_FLOAT
+static const icf_real icfi_room_at_rest = 10;
+#else
+static const icf_real icfi_room_at_rest = ICF_R(1e6);
+#endif
+static const icf_real icfi_room_in_blow = 10;
+
 /* bodies: icfi_is_of_bodies; w: W of the link, if not, or where torsion or rolling want it */
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, int bodies,
                                     const icf_real* u0, const icf_real* w)
@@ -7116,7 +7213,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
                                : icfi_block_w(w, 3);
     }
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
-    result = icfi_contact_term(c, s->p->dt, state->w, v0, &state->term);
+    result = icfi_contact_term(c, s->p->dt, state->w, icfi_hardest(state->w, icfi_room_at_rest),
+                               icfi_hardest(state->w, icfi_room_in_blow), v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
     if (state->term.bounded) s->stats->bounded++;
 #ifdef ICF_VALIDATE
@@ -9639,7 +9737,7 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
 
 /* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
    CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
-   longer ones nothing depends. */
+   longer ones nothing depends; -1 if there is no finite direction. */
 static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
                                         icf_real mu, icf_real longer)
 {
@@ -9649,7 +9747,7 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
         ICFI_WIDEST_END();
     }
     icfi_gather_impulses(s, island);
-    icfi_solve_for(s, island);
+    if (!icfi_solve_for(s, island)) return -1;
     ICFI_WIDEST(icfi_read_directions, (s, island));
     reach = ICFI_WIDEST(icfi_direct_units, (s, ICF_R(1.02)));
     ICFI_WIDEST_END();
@@ -9664,6 +9762,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
     alpha = icfi_min(1, icfi_interior_direction(s, island, ICFI_AIM_PREDICT, 0, 0));
+    if (alpha < 0) return 0;
     after = ICFI_WIDEST(icfi_mean_after, (s, alpha)) / mean;
     ICFI_WIDEST_END();
     sigma = icfi_min(icfi_max(after * after * after / 3, ICF_R(1e-6)), 1);
@@ -9673,6 +9772,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
         /* so far from where it was taken, or so near to rounding, the second order misleads */
         reach = icfi_interior_direction(s, island, ICFI_AIM_UNCORRECT, mu, 0);
     }
+    if (reach < 0) return 0;
     /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
     for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1);
          tries++) {
@@ -9714,7 +9814,6 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
     island->best.momentum_error = island->error;
 }
 
-#ifndef ICF_NO_INTERIOR_POINT
 /* icfi_keep if its cost is lower; where rounding cannot tell, if its error is. */
 static void icfi_keep_better(icfi_solve* s, icfi_island* island)
 {
@@ -9726,6 +9825,7 @@ static void icfi_keep_better(icfi_solve* s, icfi_island* island)
     }
 }
 
+#ifndef ICF_NO_INTERIOR_POINT
 /* Whether budgets let phase B end: what it has before is no better than its start */
 static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
 {
@@ -9903,6 +10003,41 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
     if (!island->feasible || !(island->cost < cost)) icfi_go_to(s, island, s->start);
 }
 
+/* Where Newton's method stands still with a large error it is at a wall so steep that no number lies between
+   it and the next better velocity: a barrier, or friction that outweighs all else. From half way between
+   there and v* or rest, which by convexity costs no more than the worse of the two, it may find a way
+   around. What it finds counts if it costs less. */
+static icf_stop icfi_step_back(icfi_solve* s, icfi_island* island, int to_rest)
+{
+    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
+    icf_stop stop;
+    int32_t k, i;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++)
+            s->v[i] = (s->best[i] + (to_rest ? 0 : s->p->v_free[i])) / 2;
+    }
+    icfi_evaluate(s, island);
+    if (!island->feasible) return ICF_STOP_FLOOR;
+    do {
+        stop = icfi_newton_step(s, island, &progress);
+        if (stop != ICF_STOP_NONE) break;
+        icfi_keep_better(s, island);
+        stop = icfi_should_end(s, island);
+    } while (stop == ICF_STOP_NONE);
+    return stop > ICF_STOP_FLOOR || island->at_best ? stop : ICF_STOP_FLOOR;
+}
+
+/* Whether the best velocity is the end of the precision, or only of what Newton's method can find */
+static int icfi_is_short(const icfi_island* island)
+{
+#ifdef ICF_FLOAT
+    const icf_real most = ICF_R(0.1);
+#else
+    const icf_real most = ICF_R(1e-3);
+#endif
+    return island->convex && island->stop == ICF_STOP_FLOOR && island->best.momentum_error > most;
+}
+
 /* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
    and Newton's method for the last digits:
 
@@ -9989,6 +10124,10 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 #endif
         if (island->stop != ICF_STOP_NONE) break;
     }
+    for (tries = 0; tries < 2 && icfi_is_short(island); tries++) {
+        island->stop = icfi_step_back(s, island, tries);
+    }
+    if (icfi_is_short(island)) island->stop = ICF_STOP_SHORT;
     if (!island->at_best) icfi_go_to(s, island, s->best);
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
@@ -10371,6 +10510,14 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     return ICF_RESULT_OK;
 }
 
+/* All of a workspace but the pattern that is kept at its end */
+static void icfi_poison_workspace(const icf_workspace* w)
+{
+    size_t end = w->bytes / ICFI_GRANULE * ICFI_GRANULE;
+    ICFI_POISON(w->memory, end - w->kept);
+    (void)end;
+}
+
 ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
                              icf_workspace* workspace, icf_real* v, icf_stats* stats)
 {
@@ -10404,6 +10551,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         return icfi_count_least(&s, &at, result);
     }
     workspace->state = 0;
+    icfi_poison_workspace(workspace);
     result = icfi_check_pattern(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
@@ -10720,6 +10868,264 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
 #endif
 
 // ------------------------------------------------------------------------------------------------
+// Layer 7, continued: a problem as text
+// >>text
+
+/* Written as in tests/golden/problems/README.md. Numbers read back with the same bits. All of it
+   is written twice, the first time only to count. */
+typedef struct icfi_text {
+    char* at; /* NULL: only count */
+    size_t length;
+} icfi_text;
+
+/* The numbers of structs, in the order of their members: a name after # is of an integer, one after a
+   blank of a real. A member that is missing here would be lost: tests/test_golden.c looks for it. */
+static const char icfi_option_names[] = " tolerance energy#iterations#factorizations#iterative";
+static const char icfi_contact_names[] =
+    "#link#model#law point.x point.y point.z normal.x normal.y normal.z tangent.x tangent.y"
+    " tangent.z surface_velocity.x surface_velocity.y surface_velocity.z distance stiffness"
+    " dissipation relaxation range#by_force force near_rigid adhesion adhesion_range friction"
+    " friction2 friction_static slip_tolerance softness effective_mass_inverse torsion rolling"
+    " spin_tolerance impulse_guess.x impulse_guess.y impulse_guess.z lag.limit lag.before"
+    " lag.impulse";
+static const char icfi_row_names[] =
+    "#kind#link#row distance sign stiffness relaxation near_rigid damping error target feedforward"
+    " effort slip_tolerance softness weight";
+
+typedef struct icfi_behind_integer {
+    int32_t integer;
+    icf_real real;
+} icfi_behind_integer;
+
+static void icfi_write_character(icfi_text* t, char c)
+{
+    if (t->at) t->at[t->length] = c;
+    t->length += t->length < (size_t)-1; /* more than there can be room for stays that */
+}
+
+static ICFI_NOINLINE void icfi_write_words(icfi_text* t, const char* words)
+{
+    for (; *words; words++) icfi_write_character(t, *words);
+}
+
+static void icfi_write_digits(icfi_text* t, uint32_t n)
+{
+    uint32_t unit = 1;
+    while (n / unit >= 10) unit *= 10;
+    for (; unit; unit /= 10) icfi_write_character(t, (char)('0' + n / unit % 10));
+}
+
+static ICFI_NOINLINE void icfi_write_integer(icfi_text* t, int32_t n)
+{
+    icfi_write_words(t, n < 0 ? " -" : " ");
+    icfi_write_digits(t, n < 0 ? 0 - (uint32_t)n : (uint32_t)n);
+}
+
+/* x >= 0 as n / unit, a decimal fraction, if that division gives x, and so whoever reads it; both are exact.
+   0 if there is none, or a long one */
+static int icfi_write_decimal(icfi_text* t, icf_real x)
+{
+    uint32_t unit, n;
+    for (unit = 1; unit <= 1000000; unit *= 10) {
+        if (!(x * (icf_real)unit < 10000000)) return 0;
+        n = (uint32_t)(x * (icf_real)unit + ICF_R(0.5));
+        if ((icf_real)n / (icf_real)unit != x) continue;
+        icfi_write_digits(t, n / unit);
+        if (unit > 1) icfi_write_character(t, '.');
+        while (unit /= 10) icfi_write_character(t, (char)('0' + n / unit % 10));
+        return 1;
+    }
+    return 0;
+}
+
+/* Decimal where that is short and exact, else an integer of as many hexadecimal digits as it takes times a
+   power of two: 0x1fp-4 is 31/16. All that is done on the way is exact. */
+static ICFI_NOINLINE void icfi_write_real(icfi_text* t, icf_real x)
+{
+    const icf_real zero = 0;
+    int32_t power = 0;
+    int below = x < 0 || (x == 0 && ICFI_MEMCMP(&x, &zero, sizeof x) != 0);
+    icfi_write_words(t, below ? " -" : " ");
+    if (below) x = -x;
+    if (!icfi_finite(x)) {
+        icfi_write_words(t, x > 0 ? "inf" : "nan");
+        return;
+    }
+    if (icfi_write_decimal(t, x)) return;
+    for (; x >= 16; power += 4) x /= 16;
+    for (; x < 1; power -= 4) x *= 16;
+    icfi_write_words(t, "0x");
+    for (;; power -= 4) {
+        int32_t digit = (int32_t)x;
+        icfi_write_character(t, "0123456789abcdef"[digit]);
+        x = 16 * (x - (icf_real)digit);
+        if (x == 0) break;
+    }
+    icfi_write_words(t, power < 0 ? "p-" : "p");
+    icfi_write_digits(t, (uint32_t)(power < 0 ? -power : power));
+}
+
+/* A matrix by rows, each on a line of its own; NULL: zeros */
+static ICFI_NOINLINE void icfi_write_matrix(icfi_text* t, int32_t rows, int32_t columns,
+                                            const icf_real* x)
+{
+    int32_t i, j;
+    for (i = 0; i < rows; i++) {
+        for (j = 0; j < columns; j++) icfi_write_real(t, x ? x[i * columns + j] : 0);
+        icfi_write_character(t, '\n');
+    }
+}
+
+/* One matrix for each clique: its block of A (square) or its velocities */
+static ICFI_NOINLINE void icfi_write_cliques(icfi_text* t, const char* word, const icf_problem* p,
+                                             int square, const icf_real* x)
+{
+    int32_t i;
+    icfi_write_words(t, word);
+    for (i = 0; i < p->cliques; i++) {
+        int32_t n = p->clique_sizes[i], rows = square ? n : 1;
+        icfi_write_matrix(t, rows, n, x);
+        if (n) x += (size_t)rows * (size_t)n;
+    }
+}
+
+/* Structs that begin with such numbers: how many names there are, the names, and a line for each */
+static ICFI_NOINLINE void icfi_write_structs(icfi_text* t, const char* names, int32_t count,
+                                             const void* structs, size_t bytes)
+{
+    const size_t behind = offsetof(icfi_behind_integer, real);
+    const unsigned char* first = (const unsigned char*)structs;
+    const char* name;
+    int32_t i, integer, numbers = 0;
+    icf_real real;
+    for (name = names; *name; name++) numbers += *name == '#' || *name == ' ';
+    icfi_write_integer(t, numbers);
+    for (name = names; *name; name++) icfi_write_character(t, *name == '#' ? ' ' : *name);
+    icfi_write_character(t, '\n');
+    for (i = 0; i < count; i++, first += bytes) {
+        size_t at = 0;
+        for (name = names; *name; name++) {
+            if (*name == '#') {
+                ICFI_MEMCPY(&integer, first + at, sizeof integer);
+                icfi_write_integer(t, integer);
+                at += sizeof integer;
+            } else if (*name == ' ') {
+                at += (behind - at % behind) % behind;
+                ICFI_MEMCPY(&real, first + at, sizeof real);
+                icfi_write_real(t, real);
+                at += sizeof real;
+            }
+        }
+        icfi_write_character(t, '\n');
+    }
+}
+
+static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
+                                             const icfi_sizes* sizes, const icf_options* options,
+                                             const icf_real* v)
+{
+    const int32_t counts[] = {p->cliques,    sizes->unknowns, p->couplings, p->links,
+                              sizes->blocks, p->contacts,     p->rows};
+    const icf_real *block = p->coupling_blocks, *bias = p->link_bias;
+    int32_t i, k;
+    icfi_write_words(t, sizeof(icf_real) == 8 ? "ICFP 2 64" : "ICFP 2 32");
+    for (i = 0; i < 7; i++) icfi_write_integer(t, counts[i]);
+    icfi_write_real(t, p->dt);
+    icfi_write_words(t, "\nOPTIONS");
+    icfi_write_structs(t, icfi_option_names, 1, options, sizeof *options);
+    icfi_write_words(t, "CLIQUES");
+    for (i = 0; i < p->cliques; i++) icfi_write_integer(t, p->clique_sizes[i]);
+    icfi_write_cliques(t, "\n", p, 1, p->mass);
+    icfi_write_cliques(t, "FREE\n", p, 0, p->v_free);
+    icfi_write_cliques(t, "LAST\n", p, 0, p->v_last ? p->v_last : v);
+    icfi_write_cliques(t, "START\n", p, 0, v);
+    if (p->mass_bound) icfi_write_cliques(t, "BOUND\n", p, 1, p->mass_bound);
+    icfi_write_words(t, "COUPLINGS\n");
+    for (i = 0; i < p->couplings; i++) {
+        int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
+        int32_t rows = p->clique_sizes[a], columns = p->clique_sizes[b];
+        icfi_write_integer(t, a);
+        icfi_write_integer(t, b);
+        icfi_write_character(t, '\n');
+        icfi_write_matrix(t, rows, columns, block);
+        block += (size_t)rows * (size_t)columns;
+    }
+    icfi_write_words(t, "LINKS\n");
+    block = p->blocks;
+    for (i = 0; i < p->links; i++) {
+        int32_t rows = p->link_rows[i];
+        icfi_write_integer(t, rows);
+        icfi_write_integer(t, p->link_start[i + 1] - p->link_start[i]);
+        icfi_write_matrix(t, 1, rows, bias);
+        if (bias) bias += rows;
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            int32_t n = p->clique_sizes[p->block_clique[k]];
+            icfi_write_integer(t, p->block_clique[k]);
+            icfi_write_character(t, '\n');
+            icfi_write_matrix(t, rows, n, block);
+            block += (size_t)rows * (size_t)n;
+        }
+    }
+    icfi_write_words(t, "CONTACTS");
+    icfi_write_structs(t, icfi_contact_names, p->contacts, p->contact, sizeof *p->contact);
+    icfi_write_words(t, "ROWS");
+    icfi_write_structs(t, icfi_row_names, p->rows, p->row, sizeof *p->row);
+    icfi_write_words(t, "END\n");
+}
+
+/* Whether a problem can be walked through and written, whatever its numbers are */
+static icf_result icfi_check_writable(const icf_problem* p, const icfi_sizes* sizes)
+{
+    int32_t i;
+    for (i = 0; i < sizes->blocks; i++) {
+        if (p->block_clique[i] < 0 || p->block_clique[i] >= p->cliques)
+            return ICF_RESULT_BAD_ARGUMENT;
+    }
+    for (i = 0; i < 2 * p->couplings; i++) {
+        if (p->coupling_pairs[i] < 0 || p->coupling_pairs[i] >= p->cliques)
+            return ICF_RESULT_BAD_ARGUMENT;
+    }
+    for (i = 0; i < p->contacts; i++) {
+        const icf_contact* c = p->contact + i;
+        if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
+        if (c->link < 0 || c->link >= p->links) return ICF_RESULT_BAD_ARGUMENT;
+        if (c->law == ICF_LAW_CUSTOM && c->model != ICF_MODEL_SAP) return ICF_RESULT_BAD_LAW;
+    }
+    for (i = 0; i < p->rows; i++) {
+        if (p->row[i].cookie != ICFI_ROW_COOKIE) return ICF_RESULT_BAD_DEF;
+        if (p->row[i].link < 0 || p->row[i].link >= p->links) return ICF_RESULT_BAD_ARGUMENT;
+    }
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_options* options,
+                                    const icf_real* v, char* text, size_t capacity, size_t* length)
+{
+    icf_options defaults = icf_default_options();
+    icf_stats unwanted;
+    icfi_sizes sizes;
+    icfi_text t = {NULL, 0};
+    icf_result result;
+    if (length) *length = 0;
+    if (!options) options = &defaults;
+    if (!problem || !length || (!text && capacity)) return ICF_RESULT_BAD_ARGUMENT;
+    if (options->cookie != ICFI_OPTIONS_COOKIE) return ICF_RESULT_BAD_DEF;
+    result = icfi_sum_sizes(problem, &sizes, &unwanted);
+    if (result == ICF_RESULT_OK) result = icfi_check_writable(problem, &sizes);
+    if (result == ICF_RESULT_OK && sizes.unknowns && !v) result = ICF_RESULT_BAD_ARGUMENT;
+    if (result != ICF_RESULT_OK) return result;
+    icfi_write_problem(&t, problem, &sizes, options, v);
+    *length = t.length;
+    if (!text) return ICF_RESULT_OK;
+    if (t.length >= capacity) return ICF_RESULT_TOO_SMALL;
+    t.at = text;
+    t.length = 0;
+    icfi_write_problem(&t, problem, &sizes, options, v);
+    text[t.length] = 0;
+    return ICF_RESULT_OK;
+}
+
+// ------------------------------------------------------------------------------------------------
 // Layer 8: sensitivities
 // >>sensitivities
 
@@ -10883,6 +11289,8 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
      links: one for each pair of bodies that touch, one for each constraint, one for each velocity of
        a joint that has something to say; and the cliques that they read
      icf_solve, with the velocities before as start and impulses before as what to expect
+     with constraints again, until the tension is what was expected, and if that makes energy, or leaves
+       them apart, with constraints made linear at the end (>>world, "tension")
      positions, from the new velocities and, for the midpoint rule, half of the old
 
    All of it is done in scratch, which is copied into the state at the end. The block is
@@ -10935,6 +11343,7 @@ typedef struct icfi_joint {
 typedef struct icfi_constraint {
     icf_transform frame[2];
     icf_real lower, upper, stiffness, damping, length, offset, ratio[4];
+    icf_real force[6]; /* of its rows in the last substep, N and N m */
     uint64_t user;
     uint32_t generation, flags;
     int32_t body[2]; /* slots, -1: the ground */
@@ -10951,9 +11360,12 @@ typedef struct icfi_memory {
 } icfi_memory;
 
 typedef struct icfi_header {
-    icf_real gravity[3], tolerance, time, spare_real;
+    icf_real gravity[3], tolerance, time;
+    icf_real h;    /* the last substep: how long bodies turned that are ICFI_TURNED */
+    icf_real hold; /* the step that constraints are as stiff as, s */
     uint64_t checksum, solver, steps;
-    uint32_t magic, version, real, spare;
+    uint32_t magic, version, real;
+    uint32_t posed;     /* 1: the caller moved something since the last step */
     uint32_t record[4]; /* sizes of the records above, in bytes */
     int32_t bodies, joints, constraints, contacts, tree, model, settle;
     int32_t body_end, joint_end, constraint_end;    /* slots that were ever used */
@@ -10962,7 +11374,8 @@ typedef struct icfi_header {
     int32_t method, substeps, iterations;
 } icfi_header;
 
-enum { ICFI_ALIVE = 1, ICFI_KIND_SHIFT = 1, ICFI_LOCKS_SHIFT = 8 };
+/* ICFI_KEPT: a constraint that was kept once, since it was made or anything was moved */
+enum { ICFI_ALIVE = 1, ICFI_KIND_SHIFT = 1, ICFI_KEPT = 2, ICFI_TURNED = 8, ICFI_LOCKS_SHIFT = 8 };
 
 /* Body and joint of a place in the order of trees: parents come before children. */
 typedef struct icfi_world_place {
@@ -11018,11 +11431,12 @@ typedef struct icfi_session {
     icf_workspace workspace;
     int32_t sorted; /* trees are as the state has them */
     int32_t trees, dofs;
-    int32_t touches;       /* for the next step */
-    int32_t solved;        /* results are there */
-    int32_t results, rows; /* touches and rows of them */
+    int32_t touches;           /* for the next step */
+    int32_t solved;            /* results are there */
+    int32_t results, rows;     /* touches and rows of them */
+    int32_t memories, pressed; /* that the step leaves, as in the header */
     int32_t events;
-    icf_real dt, dissipated, penetration;
+    icf_real dt, h, hold, dissipated, penetration;
     size_t largest; /* velocities of the largest tree */
 } icfi_session;
 
@@ -11060,8 +11474,13 @@ typedef struct icfi_sim {
     icfi_touching* touching;
     icf_contact_result* result;
     icf_row_result* row_result;
-    icf_real* joint_work;      /* 9 impulses of each joint: motor, limit, dry friction */
-    icf_real* constraint_work; /* 6 of each constraint */
+    icf_real* joint_work;               /* 9 impulses of each joint: motor, limit, dry friction */
+    icf_real* constraint_work;          /* 6 of each constraint */
+    icf_real *tension, *tension_before; /* likewise: the forces of its rows to expect */
+    icfi_motion *start,
+        *end; /* where bodies are, and where the solve before would take them: `motion` of a pass */
+    int32_t pass;                             /* solves of this substep before this one */
+    icf_real *stiffening, *stiffening_before; /* of each body: xx, yy, zz, xy, xz, yz */
     icfi_memory* memory_next;
     int32_t* table; /* of the memories, by hash */
     uint8_t* met;   /* memories that a touch was found for */
@@ -11071,12 +11490,17 @@ typedef struct icfi_sim {
 
     /* the substep */
     icf_problem problem;
-    icf_real h, blend;    /* blend: share of the new velocity in the motion, theta_vq */
-    icf_real lean;        /* share of the new state in springs and dampers, theta */
-    size_t mass_used;     /* numbers in the blocks of A */
-    int32_t velocities;   /* of the cliques */
-    size_t block_used;    /* numbers in blocks, which lie at the start of the workspace */
-    size_t contact_bytes; /* a copy of what is not known before is a call, and fast */
+    struct icfi_dump* dump;    /* where the problem of the first is to be written, or NULL */
+    int32_t substep;           /* its number in the step */
+    int32_t parts, parts_most; /* how many substeps there are, and could be */
+    icf_real h, turned;        /* turned: the h of the one before, in which bodies turned */
+    icf_real hold;             /* as in the header, of this step */
+    icf_real blend;            /* share of the new velocity in the motion, theta_vq */
+    icf_real lean;             /* share of the new state in springs and dampers, theta */
+    size_t mass_used;          /* numbers in the blocks of A */
+    int32_t velocities;        /* of the cliques */
+    size_t block_used;         /* numbers in blocks, which lie at the start of the workspace */
+    size_t contact_bytes;      /* a copy of what is not known before is a call, and fast */
 } icfi_sim;
 
 /* ---- small math ---- */
@@ -11273,7 +11697,8 @@ static size_t icfi_mass_room(const icfi_header* h)
    are not too wide, and half of the contacts on trees where there are joints. The solver does with less. */
 static size_t icfi_solver_guess(const icfi_header* h)
 {
-    size_t links = (size_t)h->contacts + (size_t)h->constraints, r = sizeof(icf_real);
+    /* a constraint may have six rows, and each body a link against turning */
+    size_t links = (size_t)h->contacts + 3 * (size_t)h->constraints, r = sizeof(icf_real);
     size_t bodies = (size_t)h->bodies < 2 * links ? (size_t)h->bodies : 2 * links;
     size_t most = icfi_tree_most(h),
            n = icfi_plus(icfi_times(1100, links), icfi_times(1500, bodies));
@@ -11322,8 +11747,9 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
                               icfi_sim* s)
 {
     size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
-    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, links = n + c + 6 * j;
-    size_t rows = 12 * j + 6 * c, room = icfi_mass_room(h), size = 4;
+    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, turns = c ? b : 0;
+    size_t links = n + c + 6 * j + turns, rows = 12 * j + 6 * c + 3 * turns,
+           room = icfi_mass_room(h), size = 4;
     size_t all = icfi_plus(room, 36 * b), at = icfi_front_layout(h, memory, arena, s);
     ICFI_TAKE(tree, icfi_world_tree, b);
     ICFI_TAKE(place, icfi_world_place, b);
@@ -11368,6 +11794,11 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(row_result, icf_row_result, rows);
     ICFI_TAKE(joint_work, icf_real, 9 * j);
     ICFI_TAKE(constraint_work, icf_real, 6 * c);
+    ICFI_TAKE(tension, icf_real, 6 * c);
+    ICFI_TAKE(tension_before, icf_real, 6 * c);
+    ICFI_TAKE(end, icfi_motion, turns);
+    ICFI_TAKE(stiffening, icf_real, 6 * turns);
+    ICFI_TAKE(stiffening_before, icf_real, 6 * turns);
     ICFI_TAKE(memory_next, icfi_memory, n);
     while (size < 2 * n) size *= 2;
     s->table_size = size;
@@ -11406,6 +11837,7 @@ static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
     ICFI_MEMSET(s, 0, sizeof *s);
     s->contact_bytes = sizeof(icf_contact);
     icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
+    s->start = s->motion;
 }
 
 /* Only what icfi_front_layout knows */
@@ -12157,6 +12589,8 @@ static void icfi_load_motion(icfi_sim* s)
         ICFI_MEMCPY(s->position + 4 * i, s->joint[i].position, sizeof s->joint[i].position);
         ICFI_MEMCPY(s->velocity + 3 * i, s->joint[i].velocity, sizeof s->joint[i].velocity);
     }
+    for (i = 0; i < s->header->constraint_end; i++)
+        ICFI_MEMCPY(s->tension + 6 * i, s->constraint[i].force, sizeof s->constraint[i].force);
 }
 
 /* ---- trees ---- */
@@ -13103,20 +13537,23 @@ static void icfi_spin_matrix(const icf_real i[6], icf_vec3 w, icf_vec3 l, icf_re
 
    and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
    the Cayley map of 2 k w, with k = tan(h |w| / 2) / |w|, so the first equation says I w = P0 + k (I w) x w,
-   which Newton's method solves from the velocity w. Answers (k w, 1), the turn, of a length that is not 1. */
-static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
-                          icf_real h)
+   which Newton's method solves from the velocity w. The turn is (k w, 1), of a length that is not 1. 0 if
+   there is no solution near: h is too long. */
+static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
+                     icf_real h, icf_quat* turn)
 {
     icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), first = 0;
     icf_vec3 l, x, y, z;
     int32_t trial;
+    *turn = icf_quat_identity();
+    if (!(size > 0)) return 1;
     /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
        which x, y, z are the columns and then the rows of the inverse */
     w = icfi_add_scaled(w, k, icfi_symmetric(inverse, icfi_cross(p, w)));
     l = icfi_symmetric(i, w);
     icfi_spin_matrix(i, w, l, k, &x, &y, &z);
     p = icfi_scaled(-1, p);
-    if (!icfi_invert3(&x, &y, &z)) return icf_quat_identity();
+    if (!icfi_invert3(&x, &y, &z)) return 0;
     for (trial = 0; trial < 50; trial++) {
         icf_vec3 f = icfi_cross(l, w);
         icf_real moved;
@@ -13126,11 +13563,15 @@ static icf_quat icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_ve
         moved = icfi_inner(f, f);
         if (!trial) first = moved;
         /* what is left is in proportion to this step times the first */
-        if (moved * first <= ICFI_EPSILON * ICFI_EPSILON / 256 * size * size) break;
+        if (moved * (first / size) <= ICFI_EPSILON * ICFI_EPSILON / 256 * size) {
+            *turn = icf_quat_make(k * w.x, k * w.y, k * w.z, 1);
+            return 1;
+        }
         l = icfi_symmetric(i, w);
         k = h / 2 * icfi_tangent_ratio(h * h / 4 * icfi_inner(w, w));
+        if (!(h * h * icfi_inner(w, w) <= 1)) return 0; /* where icfi_tangent_ratio is not one */
     }
-    return icf_quat_make(k * w.x, k * w.y, k * w.z, 1);
+    return 0;
 }
 
 /* What is locked stays, as fast as it was told to: not at all */
@@ -13155,14 +13596,17 @@ static inline icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
    axes of the body, and that of m, in the world: what the solver changed was momentum, with the inertia as
    it stood, and what the body keeps while it turns is that. By a turn that takes momentum from p to p + dp
    and a fixed vector from w to w + dw, the velocity changes by I^-1 dp - dw. It is computed as such, and
-   not as a difference of velocities, whose roundings add up in a million steps. */
-static void icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], icf_real h,
-                           icfi_motion* m, icf_vec3* u, icf_vec3* w)
+   not as a difference of velocities, whose roundings add up in a million steps.
+   0, and nothing is changed, if h is too long. */
+static int icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], icf_real h,
+                          icfi_motion* m, icf_vec3* u, icf_vec3* w)
 {
     const int same = u->x == w->x && u->y == w->y && u->z == w->z;
     icf_vec3 p = icfi_symmetric(inertia, *u), change;
-    icf_quat turn = icfi_spin(inertia, inverse, p, *u, h);
-    icf_real f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
+    icf_quat turn;
+    icf_real f;
+    if (!icfi_spin(inertia, inverse, p, *u, h, &turn)) return 0;
+    f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
     m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
     if (!same) {
         *u = icfi_sum(*u, icfi_symmetric(inverse, icfi_unturn_change(turn, f, p)));
@@ -13173,6 +13617,7 @@ static void icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6],
     m->w = icfi_sum(m->w, icfi_rotate(m->q, change));
     *w = icfi_sum(*w, p);
     if (same) *u = *w;
+    return 1;
 }
 
 static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, icf_vec3 a,
@@ -13180,14 +13625,39 @@ static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, i
 {
     const int same = mean.x == a.x && mean.y == a.y && mean.z == a.z;
     icf_vec3 w = icfi_unrotate(m->q, a), u = w;
-    icf_real angle = h * icf_vec3_length(mean), inverse[6];
-    /* at most half a radian at a time, by which icfi_spin is accurate; 64 of them at most: what turns
-       faster than 32 radians in a step turns by less than it should */
-    int32_t steps = angle < ICF_R(0.5) ? 1 : angle < 32 ? (int32_t)(2 * angle) + 1 : 64, i;
+    icf_real left = h, shorter = 1, inverse[6];
+    int32_t trial;
     if (!same) u = icfi_unrotate(m->q, mean);
     m->w = a;
     if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
-    for (i = 0; i < steps; i++) icfi_turn_once(b->inertia, inverse, h / (icf_real)steps, m, &u, &w);
+    /* At most half a radian at a time, by which icfi_spin is accurate, and less where that has no solution.
+       64 at most: what turns faster than 32 radians in a step turns by less than it should, but loses
+       neither energy nor momentum. */
+    for (trial = 0; left > 0 && trial < 64; trial++) {
+        icf_real angle = left * icf_vec3_length(u), part;
+        if (!(angle <= ICF_REAL_MAX)) return; /* so fast that there is no square of it */
+        part = angle * shorter < ICF_R(0.5) ? left : left * (ICF_R(0.5) / (angle * shorter));
+        if (icfi_turn_once(b->inertia, inverse, part, m, &u, &w)) {
+            left -= part;
+        } else {
+            shorter *= 4;
+        }
+    }
+}
+
+/* The angular velocity that the last solve gave a body alone, before turning changed it */
+static icf_vec3 icfi_before_turning(const icfi_sim* s, int32_t body)
+{
+    const icfi_body* b = s->body + body;
+    icfi_motion m = s->motion[body];
+    icf_vec3 w = icfi_scaled(-1, m.w);
+    if ((!s->substep && !(b->flags & ICFI_TURNED)) || (icfi_locks_of(b) >> 3) ||
+        icfi_is_round(b->inertia) ||
+        s->turned * s->turned * icfi_inner(w, w) < ICF_R(1e-10)) { /* hardly at all */
+        return m.w;
+    }
+    icfi_drift_turn(b, &m, w, w, s->turned);
+    return icfi_scaled(-1, m.w);
 }
 
 /* Moves a free body alone with its new velocities. */
@@ -13236,6 +13706,13 @@ static ICFI_NOINLINE void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
         s->problem_v_free[at + i] = s->v_free[tree->dof + i];
         s->problem_v_last[at + i] = s->problem_v[at + i] = s->v0[tree->dof + i];
     }
+    if (tree->single && n == 6) {
+        /* friction looks back to what the last solve left: an uneven ball that rolls would seem to slip */
+        icf_vec3 w = icfi_before_turning(s, s->place[tree->first].body);
+        s->problem_v_last[at + 3] = w.x;
+        s->problem_v_last[at + 4] = w.y;
+        s->problem_v_last[at + 5] = w.z;
+    }
     s->velocities = at + n;
     s->mass_used = mass_at + (size_t)n * (size_t)n;
 }
@@ -13283,19 +13760,36 @@ static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
     return block;
 }
 
-/* Adds to column i of a block of n columns what a motion of the body does at p: the velocity there and the
-   angular velocity, or, with directions, what of it is along those. */
-static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
-                            icf_vec3 l, icf_vec3 a, const icfi_spatial* direction)
+/* From one point to another, 0 if that is only rounding */
+static icf_vec3 icfi_arm(icf_vec3 from, icf_vec3 to)
 {
+    const icf_vec3 r = icfi_difference(to, from);
+    const icf_real least = 16 * ICFI_EPSILON, square = icfi_inner(from, from) + icfi_inner(to, to);
+    return icfi_inner(r, r) > least * least * square ? r : icf_vec3_make(0, 0, 0);
+}
+
+/* Adds to column i of a block of n columns what a motion c of a body about the point that is r from here does
+   here: of it what is along directions. What is only rounding, of one side or of two that do the same, is 0:
+   a row along what is locked or held by joints must not seem to move a little. */
+static void icfi_add_along(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
+                           const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
+{
+    const icf_vec3 l = icfi_sum(c->l, icfi_cross(c->a, r));
+    const icf_real least = 64 * ICFI_EPSILON, turn = icfi_inner(c->a, c->a),
+                   slide = icfi_inner(c->l, c->l) + turn * icfi_inner(r, r);
     int32_t k;
-    if (direction) {
-        for (k = 0; k < rows; k++) {
-            block[k * n + i] +=
-                sign * (icfi_inner(direction[k].l, l) + icfi_inner(direction[k].a, a));
-        }
-        return;
+    for (k = 0; k < rows; k++) {
+        const icf_vec3 dl = direction[k].l, da = direction[k].a;
+        const icf_real x = block[k * n + i] + sign * (icfi_inner(dl, l) + icfi_inner(da, c->a)),
+                       square = icfi_inner(dl, dl) * slide + icfi_inner(da, da) * turn;
+        block[k * n + i] = x * x > least * least * square ? x : 0;
     }
+}
+
+/* The same without directions: the velocity there and the angular velocity */
+static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
+                            icf_vec3 l, icf_vec3 a)
+{
     block[i] += sign * l.x;
     block[n + i] += sign * l.y;
     block[2 * n + i] += sign * l.z;
@@ -13303,6 +13797,16 @@ static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[3 * n + i] += sign * a.x;
     block[4 * n + i] += sign * a.y;
     block[5 * n + i] += sign * a.z;
+}
+
+static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
+                            const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
+{
+    if (direction) {
+        icfi_add_along(block, rows, n, i, sign, c, r, direction);
+    } else {
+        icfi_add_column(block, rows, n, i, sign, icfi_sum(c->l, icfi_cross(c->a, r)), c->a);
+    }
 }
 
 /* All of the new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point. No
@@ -13341,7 +13845,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     carrier = tree ? tree->carrier : body;
     if (carrier >= 0) {
         icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
-        icfi_add_column(bias, rows, 1, 0, sign, carried.l, carried.a, direction);
+        icfi_add_motion(bias, rows, 1, 0, sign, &carried, icf_vec3_make(0, 0, 0), direction);
     }
     if (!tree) return;
     if (tree->dofs == 6 && tree->single && !direction) {
@@ -13354,23 +13858,22 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (!block) return;
     n = tree->dofs;
     if (tree->single) {
-        icf_vec3 r = icfi_difference(p, s->motion[body].x);
+        icf_vec3 r =
+            direction ? icfi_arm(s->motion[body].x, p) : icfi_difference(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
-            icfi_add_column(block, rows, n, k++, sign, icfi_sum(c.l, icfi_cross(c.a, r)), c.a,
-                            direction);
+            icfi_add_motion(block, rows, n, k++, sign, &c, r, direction);
         }
         return;
     }
     for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
-        icf_vec3 r = icfi_difference(p, tree->origin);
+        icf_vec3 r = direction ? icfi_arm(tree->origin, p) : icfi_difference(p, tree->origin);
         for (i = 0; i < s->place[k].dofs; i++) {
             int32_t d = s->place[k].dof + i;
             const icfi_spatial* c = s->column + tree->dof + d;
-            icfi_add_column(block, rows, n, d, sign, icfi_sum(c->l, icfi_cross(c->a, r)), c->a,
-                            direction);
+            icfi_add_motion(block, rows, n, d, sign, c, r, direction);
         }
     }
 }
@@ -13383,25 +13886,75 @@ static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_
     if (block) block[s->place[s->place_of[body]].dof + number] += ratio;
 }
 
-/* Where the two sides of a touch have got to in the course of substeps */
-static void icfi_follow_touch(const icfi_sim* s, const icf_touch* touch, const icfi_touching* t,
-                              icf_vec3* point, icf_real* distance)
+/* Where a touch is in a substep: half way between its two sides, which way it reaches from A to B, and the
+   distance */
+static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* point,
+                           icf_vec3* reach, icf_real* distance)
 {
+    const icf_touch* touch = s->touch + i;
+    const icfi_touching* t = s->touching + i;
     icf_vec3 at[2];
-    int32_t i;
-    for (i = 0; i < 2; i++) {
-        at[i] = t->at[i];
-        if (t->body[i] >= 0) {
-            const icfi_motion* m = s->motion + t->body[i];
-            at[i] = icfi_sum(m->x, icfi_rotate(m->q, at[i]));
+    int32_t k;
+    *point = touch->point;
+    *reach = touch->reach;
+    *distance = touch->contact.distance;
+    if (first) return;
+    for (k = 0; k < 2; k++) {
+        at[k] = t->at[k];
+        if (t->body[k] >= 0) {
+            const icfi_motion* m = s->motion + t->body[k];
+            at[k] = icfi_sum(m->x, icfi_rotate(m->q, at[k]));
         }
     }
     *point = icfi_scaled(ICF_R(0.5), icfi_sum(at[0], at[1]));
-    *distance = t->distance0 + icfi_inner(touch->contact.normal, icfi_difference(at[1], at[0]));
+    at[1] = icfi_difference(at[1], at[0]);
+    /* what has closed in the meantime reaches no more */
+    *distance += icfi_inner(touch->contact.normal, icfi_difference(at[1], touch->reach));
+    if (!(icfi_inner(at[1], touch->reach) > 0)) at[1] = icf_vec3_make(0, 0, 0);
+    *reach =
+        touch->reach.x == 0 && touch->reach.y == 0 && touch->reach.z == 0 ? touch->reach : at[1];
 }
 
-/* Links and contacts of the touches: one link for each run of touches of one pair. first: this is the first
-   substep, and the points are where the caller said. */
+/* How far the farther of two bodies has its centre from a point; those that no forces move do not count */
+static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf_vec3 p)
+{
+    icf_real square = 0;
+    int32_t i;
+    for (i = 0; i < 2; i++) {
+        icf_vec3 r;
+        if (!icfi_tree_of(s, body[i])) continue;
+        r = icfi_difference(p, s->motion[body[i]].x);
+        square = icfi_max(square, icfi_inner(r, r));
+    }
+    return ICF_SQRT(square);
+}
+
+/* Where the run of touches ends that share a link with touch i: those of its pair that reach about as far. A
+   link has one `reach`, so that levers of the others are off by half the difference: a twentieth at most. */
+static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 origin,
+                            icf_vec3 reach)
+{
+    const icfi_touching* t = s->touching + i;
+    const icf_real most = ICF_R(0.1) * icfi_longest_lever(s, t->body, origin);
+    int32_t count = s->session->touches, end;
+    for (end = i + 1; end < count; end++) {
+        const icfi_touching* u = s->touching + end;
+        icf_vec3 point, other;
+        icf_real distance;
+        if (u->body[0] != t->body[0] || u->body[1] != t->body[1]) break;
+        icfi_touch_now(s, end, first, &point, &other, &distance);
+        other = icfi_difference(other, reach);
+        if (icfi_inner(other, other) > most * most) break;
+        /* across its normal a lever must not be off: it would get in, and come out with energy */
+        if (icfi_inner(reach, reach) > 0 &&
+            icfi_inner(s->touch[end].contact.normal, s->touch[i].contact.normal) < ICF_R(0.999999))
+            break;
+    }
+    return end;
+}
+
+/* Links and contacts of the touches. first: this is the first substep, and the points are where the caller
+   said. */
 static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
@@ -13410,26 +13963,27 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
     for (i = 0; i < count; i = end) {
         const icfi_touching* t = s->touching + i;
         int32_t link, rows = 3, bias = *bias_at;
-        icf_vec3 origin;
+        icf_vec3 origin, reach;
         icf_real distance;
-        for (end = i; end < count && s->touching[end].body[0] == t->body[0] &&
-                      s->touching[end].body[1] == t->body[1];
-             end++) {
-            const icf_contact* c = &s->touch[end].contact;
-            if (end > i || c->torsion > 0 || c->rolling > 0) rows = 6;
-            s->touching[end].contact = -1;
-        }
+        s->touching[i].contact = -1;
+        end = i + 1;
         if (!icfi_tree_of(s, t->body[0]) && !icfi_tree_of(s, t->body[1])) continue;
+        icfi_touch_now(s, i, first, &origin, &reach, &distance);
+        end = icfi_run_end(s, i, first, origin, reach);
+        for (k = i; k < end; k++) {
+            const icf_contact* c = &s->touch[k].contact;
+            if (k > i || c->torsion > 0 || c->rolling > 0) rows = 6;
+        }
         link = icfi_begin_link(s, rows, bias_at);
-        origin = s->touch[i].point;
-        if (!first) icfi_follow_touch(s, s->touch + i, t, &origin, &distance);
-        icfi_add_side(s, t->body[0], origin, -1, s->bias + bias, NULL);
-        icfi_add_side(s, t->body[1], origin, 1, s->bias + bias, NULL);
+        icfi_add_side(s, t->body[0], icfi_add_scaled(origin, -ICF_R(0.5), reach), -1,
+                      s->bias + bias, NULL);
+        icfi_add_side(s, t->body[1], icfi_add_scaled(origin, ICF_R(0.5), reach), 1, s->bias + bias,
+                      NULL);
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
-            icf_vec3 point = s->touch[k].point;
+            icf_vec3 point, other;
             icfi_copy_bytes(c, &s->touch[k].contact, s->contact_bytes);
-            if (!first) icfi_follow_touch(s, s->touch + k, s->touching + k, &point, &c->distance);
+            icfi_touch_now(s, k, first, &point, &other, &c->distance);
             c->link = link;
             c->point = rows == 6 ? icfi_difference(point, origin) : icf_vec3_make(0, 0, 0);
             if (s->touching[k].memory >= 0 && first) {
@@ -13443,12 +13997,22 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
     }
 }
 
+/* beta of the rows of constraints: what is heavy at the end of what is light stretches them by its weight
+   over theirs times beta^2 */
+#ifdef ICF_FLOAT
+static const icf_real icfi_hold = ICF_R(0.05);
+#else
+static const icf_real icfi_hold = ICF_R(0.01);
+#endif
+
 static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32_t row,
                              int32_t joint, int32_t constraint, int32_t number, int32_t what)
 {
     icfi_row_owner* o = s->owner + s->problem.rows;
     icf_row* r = s->row + s->problem.rows++;
     *r = icf_default_row(kind);
+    if (constraint >= 0 && s->constraint[constraint].kind != ICF_CONSTRAINT_COUPLER)
+        r->near_rigid = icfi_hold * s->hold / s->h;
     r->link = link;
     r->row = row;
     o->joint = joint;
@@ -13466,10 +14030,10 @@ static int icfi_has_motor(const icfi_joint* j, int32_t number)
 }
 
 /* The distance d of a row that moves by h u is d + h u at the end of the step. By the midpoint rule it moves
-   by h (blend u + (1 - blend) u0), for which this is the same distance but for a factor. */
+   by h (blend u + (1 - blend) u0): what u0 brings is in the distance. */
 static icf_real icfi_ahead(const icfi_sim* s, icf_real distance, icf_real u0)
 {
-    return s->blend < 1 ? (distance + s->h * (1 - s->blend) * u0) / s->blend : distance;
+    return s->blend < 1 ? distance + s->h * (1 - s->blend) * u0 : distance;
 }
 
 /* Rows of one velocity of a joint that act by themselves: motor and dry friction */
@@ -13608,11 +14172,351 @@ static icf_real icfi_side_speed(const icfi_sim* s, int32_t body, icf_vec3 p,
     return icfi_inner(along->l, v) + icfi_inner(along->a, m->w);
 }
 
-static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
+/* How fast the two sides of a constraint part along a direction */
+static icf_real icfi_gap_speed(const icfi_sim* s, const icfi_constraint* c, const icf_vec3 point[2],
+                               const icfi_spatial* along)
+{
+    return icfi_side_speed(s, c->body[1], point[1], along) -
+           icfi_side_speed(s, c->body[0], point[0], along);
+}
+
+/* Where the bodies of a constraint are that it is made linear at: where the substep begins; when that was
+   solved once, where it would end, if they are bodies alone */
+static icfi_motion* icfi_pass_motion(const icfi_sim* s, const icfi_constraint* c)
+{
+    int32_t i;
+    if (!s->pass) return s->start;
+    for (i = 0; i < 2; i++) {
+        const icfi_world_tree* tree = icfi_tree_of(s, c->body[i]);
+        if (tree && !tree->single) return s->start;
+    }
+    return s->end;
+}
+
+/* ---- tension ---- */
+
+/* A force that acts on a point of a body turns with the body, and so resists turning: a taut chain is stiff
+   across. The step takes forces where they act at its start. Where they are strong and what they act on is
+   light, so that it would swing to and fro in less than a few steps, that makes energy: of a chain of 20
+   links with a thousandfold weight at its end, without bound. What is beyond such a swing is added, as a
+   resistance to the velocity that the step ends with, as an implicit step would have it: a quadratic
+   potential with the weight h^2 K - 1/2 I, where positive; K the stiffness that the forces of the step before
+   make, I the inertia. It dissipates. (Tournier and others, Stable constrained dynamics, 2015, and Andrews
+   and others, Geometric stiffness, 2017, add it to the masses.) */
+
+static const icf_real icfi_swing =
+    ICF_R(0.5); /* h^2 K / I, measured: from 1 on chains gain a per cent */
+
+/* Eigenvectors and eigenvalues of a symmetric matrix xx, yy, zz, xy, xz, yz: Jacobi's method */
+static ICFI_NOINLINE void icfi_principal(const icf_real m[6], icf_vec3 axis[3], icf_real value[3])
+{
+    static const int pick[3][2] = {
+        {0, 1},
+        {0, 2},
+        {1, 2}
+    };
+    icf_real a[3][3], v[3][3];
+    int i, k, turn;
+    for (i = 0; i < 3; i++) {
+        a[i][i] = m[i];
+        for (k = 0; k < 3; k++) v[i][k] = i == k;
+    }
+    a[0][1] = a[1][0] = m[3];
+    a[0][2] = a[2][0] = m[4];
+    a[1][2] = a[2][1] = m[5];
+    for (turn = 0; turn < 24; turn++) {
+        const int p = pick[turn % 3][0], q = pick[turn % 3][1];
+        icf_real t, c, sine, half;
+        if (a[p][q] == 0) continue;
+        half = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+        t = 1 / (ICF_FABS(half) + ICF_SQRT(half * half + 1));
+        if (half < 0) t = -t;
+        c = 1 / ICF_SQRT(t * t + 1);
+        sine = t * c;
+        for (k = 0; k < 3; k++) {
+            icf_real x = a[k][p], y = a[k][q];
+            a[k][p] = c * x - sine * y;
+            a[k][q] = sine * x + c * y;
+        }
+        for (k = 0; k < 3; k++) {
+            icf_real x = a[p][k], y = a[q][k];
+            a[p][k] = c * x - sine * y;
+            a[q][k] = sine * x + c * y;
+            x = v[k][p];
+            y = v[k][q];
+            v[k][p] = c * x - sine * y;
+            v[k][q] = sine * x + c * y;
+        }
+    }
+    for (i = 0; i < 3; i++) {
+        axis[i] = icf_vec3_make(v[0][i], v[1][i], v[2][i]);
+        value[i] = a[i][i];
+    }
+}
+
+/* How a force on a point at r from the centre of a body resists turning: (r . f) I - (r f' + f r') / 2 */
+static void icfi_add_stiffening(icf_real k[6], icf_vec3 r, icf_vec3 f)
+{
+    const icf_real along = icfi_inner(r, f);
+    k[0] += along - r.x * f.x;
+    k[1] += along - r.y * f.y;
+    k[2] += along - r.z * f.z;
+    k[3] -= (r.x * f.y + r.y * f.x) / 2;
+    k[4] -= (r.x * f.z + r.z * f.x) / 2;
+    k[5] -= (r.y * f.z + r.z * f.y) / 2;
+}
+
+/* The stiffening of all bodies, from the tension of constraints. A rail's force on A acts where B is, and
+   that turns with B. */
+static void icfi_find_stiffening(icfi_sim* s)
+{
+    const icfi_header* h = s->header;
+    int32_t i, k;
+    ICFI_MEMSET(s->stiffening, 0, 6 * (size_t)h->body_end * sizeof(icf_real));
+    for (i = 0; i < h->constraint_end; i++) {
+        const icfi_constraint* c = s->constraint + i;
+        icfi_spatial direction[6];
+        icf_real error[6];
+        icf_vec3 point[2], f = icf_vec3_make(0, 0, 0);
+        const icfi_motion* motion;
+        int32_t rows;
+        if (!(c->flags & ICFI_ALIVE) || c->kind == ICF_CONSTRAINT_COUPLER) continue;
+        motion = icfi_pass_motion(s, c);
+        rows = icfi_constraint_rows(s, c, motion, direction, error, point);
+        for (k = 0; k < rows; k++) f = icfi_add_scaled(f, s->tension[6 * i + k], direction[k].l);
+        for (k = c->kind == ICF_CONSTRAINT_SLIDER; k < 2; k++) {
+            const int32_t b = c->body[k];
+            if (!icfi_tree_of(s, b)) continue;
+            icfi_add_stiffening(s->stiffening + 6 * b, icfi_difference(point[k], motion[b].x),
+                                k ? f : icfi_scaled(-1, f));
+        }
+    }
+}
+
+/* The weight that resists a stiffness k of forces on what has the mass m, if above 0. What is beyond some 1e7
+   times the mass is as good as rigid, and would drown the rest in rounding. */
+static icf_real icfi_resistance(icf_real h, icf_real k, icf_real m)
+{
+    return icfi_min(h * h * ICF_FABS(k) - icfi_swing * m, m / ICF_SQRT(ICFI_EPSILON));
+}
+
+/* The weights of a body against turning, and about which axes; 0 if there are none */
+static int icfi_turning_weights(const icfi_sim* s, int32_t body, icf_vec3 axis[3],
+                                icf_real weight[3])
+{
+    const icf_real* k = s->stiffening + 6 * body;
+    icf_real inertia[6];
+    int i, any = 0;
+    if (k[0] == 0 && k[1] == 0 && k[2] == 0) return 0;
+    icfi_turned_inertia(s->motion[body].q, s->body[body].inertia, inertia);
+    icfi_principal(k, axis, weight);
+    for (i = 0; i < 3; i++) {
+        weight[i] =
+            icfi_resistance(s->h, weight[i], icfi_inner(axis[i], icfi_symmetric(inertia, axis[i])));
+        any |= weight[i] > 0;
+    }
+    return any;
+}
+
+static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
+{
+    int32_t i, k, n;
+    for (i = 0; i < s->header->body_end; i++) {
+        icfi_spatial direction[3];
+        icf_vec3 axis[3];
+        icf_real weight[3];
+        int32_t link, bias = *bias_at;
+        if (!(s->body[i].flags & ICFI_ALIVE) || !icfi_tree_of(s, i) ||
+            !icfi_turning_weights(s, i, axis, weight))
+            continue;
+        for (k = n = 0; k < 3; k++) {
+            if (!(weight[k] > 0)) continue;
+            weight[n] = weight[k];
+            direction[n++] = icfi_spatial_make(axis[k], icf_vec3_make(0, 0, 0));
+        }
+        link = icfi_begin_link(s, n, bias_at);
+        icfi_add_side(s, i, s->motion[i].x, 1, s->bias + bias, direction);
+        for (k = 0; k < n; k++) {
+            icf_row* r = icfi_add_row(s, ICF_ROW_QUADRATIC, link, k, -1, -1, 0, 0);
+            r->weight = weight[k];
+            if (s->pass && icfi_tree_of(s, i)->single)
+                r->target = icfi_inner(direction[k].a, s->end[i].w);
+        }
+    }
+}
+
+/* 1 / mass that a push along n at p meets of a body, by itself; 0 of what no force moves */
+static icf_real icfi_give_of(const icfi_sim* s, int32_t body, icf_vec3 p, icf_vec3 n)
+{
+    const icfi_body* b;
+    icf_real inertia[6], inverse[6], w;
+    icf_vec3 r;
+    if (!icfi_tree_of(s, body)) return 0;
+    b = s->body + body;
+    icfi_turned_inertia(s->motion[body].q, b->inertia, inertia);
+    r = icfi_cross(icfi_difference(p, s->motion[body].x), n);
+    w = b->mass > 0 ? 1 / b->mass : 0;
+    if (icfi_symmetric_inverse(inertia, inverse)) w += icfi_inner(r, icfi_symmetric(inverse, r));
+    return w;
+}
+
+/* A taut distance resists motion across it, by force / length: directions 1 and 2, and their weights */
+static void icfi_across(const icfi_sim* s, const icf_real* tensions, int32_t slot,
+                        const icf_vec3 point[2], icfi_spatial* direction, icf_real weight[2])
+{
+    const icfi_constraint* c = s->constraint + slot;
+    const icf_real tension = ICF_FABS(tensions[6 * slot]);
+    const icf_vec3 n = direction[0].l;
+    const icf_real length = icf_vec3_length(icfi_difference(point[1], point[0]));
+    icf_vec3 t;
+    int32_t k;
+    if (!(tension > 0) || !(length > 0)) return;
+    t = icfi_any_tangent(n);
+    for (k = 0; k < 2; k++) {
+        const icf_vec3 axis = k ? icfi_cross(n, t) : t;
+        const icf_real w = icfi_give_of(s, c->body[0], point[0], axis) +
+                           icfi_give_of(s, c->body[1], point[1], axis);
+        direction[1 + k] = icfi_slide_column(axis);
+        weight[k] = w > 0 ? icfi_resistance(s->h, tension / length, 1 / w) : 0;
+    }
+}
+
+/* Reads the tension of constraints out of the last solve. */
+static void icfi_read_tension(icfi_sim* s)
+{
+    int32_t i;
+    ICFI_MEMSET(s->tension, 0, 6 * (size_t)s->header->constraint_end * sizeof(icf_real));
+    for (i = 0; i < s->session->rows; i++) {
+        const icfi_row_owner* o = s->owner + i;
+        icf_row_result r;
+        if (o->constraint < 0 || icf_get_row(&s->session->workspace, i, &r) != ICF_RESULT_OK)
+            continue;
+        s->tension[6 * o->constraint + o->number] += r.impulse / s->h;
+    }
+}
+
+/* |x - y|^2 and |x|^2 of two lists of six */
+static icf_real icfi_change(const icf_real* x, const icf_real* y, icf_real* size)
+{
+    icf_real sum = 0;
+    int32_t k;
+    for (*size = 0, k = 0; k < 6; k++) {
+        sum += (x[k] - y[k]) * (x[k] - y[k]);
+        *size += x[k] * x[k];
+    }
+    return sum;
+}
+
+/* Whether the solve left a tension so far from what was expected that the step should be solved once more:
+   one that stiffens a body, or a distance across, by a third of it more or less, and by what would make it
+   swing to and fro in a few steps */
+static int icfi_tension_is_off(icfi_sim* s)
+{
+    const icfi_header* h = s->header;
+    const icf_real square = s->h * s->h;
+    icf_real size, change;
+    int32_t i;
+    icfi_copy_bytes(s->stiffening_before, s->stiffening,
+                    6 * (size_t)h->body_end * sizeof(icf_real));
+    icfi_copy_bytes(s->tension_before, s->tension,
+                    6 * (size_t)h->constraint_end * sizeof(icf_real));
+    icfi_read_tension(s);
+    icfi_find_stiffening(s);
+    for (i = 0; i < h->body_end; i++) {
+        const icf_real* inertia = s->body[i].inertia;
+        const icf_real mean = (inertia[0] + inertia[1] + inertia[2]) / 3;
+        if (!icfi_tree_of(s, i)) continue;
+        change = icfi_change(s->stiffening + 6 * i, s->stiffening_before + 6 * i, &size);
+        if (change > ICF_R(0.1) * size && square * square * change > mean * mean) return 1;
+    }
+    for (i = 0; i < h->constraint_end; i++) {
+        const icfi_constraint* c = s->constraint + i;
+        icf_real now[2] = {0, 0}, before[2] = {0, 0}, error[6];
+        icfi_spatial direction[6];
+        icf_vec3 point[2];
+        if (!(c->flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_DISTANCE) continue;
+        (void)icfi_constraint_rows(s, c, s->motion, direction, error, point);
+        icfi_across(s, s->tension_before, i, point, direction, before);
+        icfi_across(s, s->tension, i, point, direction, now);
+        if (now[0] > 2 * icfi_max(before[0], 0) && now[0] > 0) return 1;
+    }
+    return 0;
+}
+
+/* What the error of a row is small or large beside: the longest lever of the constraint, its length, or how
+   far the mass of its bodies lies; of an angle 1 radian */
+static icf_real icfi_constraint_size(const icfi_sim* s, const icfi_constraint* c,
+                                     const icf_vec3 point[2], const icfi_spatial* along)
+{
+    icf_real size;
+    int32_t i;
+    if (!(icfi_inner(along->l, along->l) > 0)) return 1;
+    size = icfi_max(icfi_longest_lever(s, c->body, point[0]),
+                    icfi_longest_lever(s, c->body, point[1]));
+    for (i = 0; i < 2; i++) {
+        const icfi_body* b = icfi_tree_of(s, c->body[i]) ? s->body + c->body[i] : NULL;
+        if (!b || !(b->mass > 0)) continue;
+        size = icfi_max(size, ICF_SQRT((b->inertia[0] + b->inertia[1] + b->inertia[2]) / b->mass));
+    }
+    if (c->kind == ICF_CONSTRAINT_DISTANCE)
+        size = icfi_max(size, icf_vec3_length(icfi_difference(point[1], point[0])));
+    return size;
+}
+
+/* Errors of the rows of a constraint at the start of the substep, and what they are small or large beside;
+   how many. A rope that is slack has none. */
+static int32_t icfi_row_errors(const icfi_sim* s, const icfi_constraint* c, icf_real error[6],
+                               icf_real size[6])
+{
+    icfi_spatial direction[6];
+    icf_vec3 point[2];
+    int32_t rows, k;
+    if (c->kind == ICF_CONSTRAINT_COUPLER) return 0;
+    rows = icfi_constraint_rows(s, c, s->start, direction, error, point);
+    if (c->kind == ICF_CONSTRAINT_DISTANCE) {
+        error[0] -= icfi_min(icfi_max(error[0], c->lower), c->upper);
+    }
+    for (k = 0; k < rows; k++) size[k] = icfi_constraint_size(s, c, point, direction + k);
+    return rows;
+}
+
+/* Whether its errors are that part of its size at most, now */
+static int icfi_is_kept(const icfi_sim* s, const icfi_constraint* c, icf_real part)
+{
+    icf_real error[6], size[6];
+    const int32_t rows = icfi_row_errors(s, c, error, size);
+    int32_t k = 0;
+    while (k < rows && ICF_FABS(error[k]) <= part * size[k]) k++;
+    return k == rows;
+}
+
+/* How far a constraint may be from where it should be in one substep, of its size: so far it is taken back,
+   and so far it may be missed. Less in the parts of a step that was begun again. */
+static icf_real icfi_slack(const icfi_sim* s)
+{
+    return ICF_R(0.02) * (icf_real)s->header->substeps / (icf_real)s->parts;
+}
+
+/* What of the errors stays in a substep: a large one is taken back bit by bit, or what is torn apart, or was
+   never together, would come with great speed. slack: ten times that part of the rest, at most. */
+static void icfi_errors_left(const icfi_sim* s, const icfi_constraint* c, icf_real slack,
+                             icf_real left[6])
+{
+    icf_real size[6];
+    const int32_t rows = icfi_row_errors(s, c, left, size);
+    int32_t k;
+    for (k = 0; k < rows; k++) {
+        const icf_real e = ICF_FABS(left[k]),
+                       rest = e - icfi_min(e, slack * icfi_max(size[k], 10 * e));
+        left[k] = left[k] > 0 ? rest : -rest;
+    }
+}
+
+static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int32_t* bias_at)
 {
     const icfi_constraint* c = s->constraint + slot;
     icfi_spatial direction[6];
-    icf_real error[6], speed[6] = {0, 0, 0, 0, 0, 0};
+    icf_real error[6], left[6], speed[6] = {0, 0, 0, 0, 0, 0}, across[2] = {0, 0};
     icf_vec3 point[2];
     int32_t rows, k, link, bias = *bias_at;
     if (c->kind == ICF_CONSTRAINT_COUPLER) {
@@ -13627,12 +14531,19 @@ static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_
         return;
     }
     if (!icfi_tree_of(s, c->body[0]) && !icfi_tree_of(s, c->body[1])) return;
+    s->motion = icfi_pass_motion(s, c);
     rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
-    for (k = 0; s->blend < 1 && k < rows; k++) {
-        speed[k] = icfi_side_speed(s, c->body[1], point[1], direction + k) -
-                   icfi_side_speed(s, c->body[0], point[0], direction + k);
+    for (k = 0; k < rows; k++) {
+        speed[k] = icfi_gap_speed(s, c, point, direction + k);
+        /* what it would be at the start, were it linear */
+        if (s->motion != s->start) error[k] -= s->h * speed[k];
     }
-    link = icfi_begin_link(s, rows, bias_at);
+    icfi_errors_left(s, c, icfi_slack(s), left);
+    for (k = 0; k < rows; k++) error[k] -= left[k];
+    if (c->kind == ICF_CONSTRAINT_DISTANCE) {
+        icfi_across(s, s->tension, slot, point, direction, across);
+    }
+    link = icfi_begin_link(s, across[0] > 0 || across[1] > 0 ? 3 : rows, bias_at);
     icfi_add_side(s, c->body[0], point[0], -1, s->bias + bias, direction);
     icfi_add_side(s, c->body[1], point[1], 1, s->bias + bias, direction);
     if (c->kind != ICF_CONSTRAINT_DISTANCE) {
@@ -13641,6 +14552,13 @@ static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_
                 icfi_ahead(s, error[k], speed[k]);
         }
         return;
+    }
+    for (k = 0; k < 2; k++) {
+        icf_row* r;
+        if (!(across[k] > 0)) continue;
+        r = icfi_add_row(s, ICF_ROW_QUADRATIC, link, 1 + k, -1, -1, 0, 0);
+        r->weight = across[k];
+        if (s->motion != s->start) r->target = icfi_gap_speed(s, c, point, direction + 1 + k);
     }
     if (c->lower == c->upper) {
         icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance =
@@ -13664,16 +14582,26 @@ static ICFI_NOINLINE void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_
     }
 }
 
-/* The problem of a substep, and its solution into s->v */
-static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
+static void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
+{
+    const icfi_constraint* c = s->constraint + slot;
+    int32_t i;
+    /* masses are those of the start, wherever the constraint is made linear */
+    for (i = 0; c->kind != ICF_CONSTRAINT_COUPLER && i < 2; i++) {
+        icfi_world_tree* tree = icfi_tree_of(s, c->body[i]);
+        if (tree && tree->clique < 0) icfi_touch_tree(s, tree);
+    }
+    icfi_link_constraint_at(s, slot, bias_at);
+    s->motion = s->start;
+}
+
+/* The problem of a substep, from the free velocities */
+static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s, int first)
 {
     icfi_session* session = s->session;
     icf_problem* p = &s->problem;
-    icf_options options = icf_default_options();
-    icf_result result = ICF_RESULT_OK;
-    int32_t i, k, what, at = 0, bias = 0;
-    size_t used, kept;
-    uint32_t kept_sum;
+    int32_t i, k, what, bias = 0;
+    size_t used;
     *p = icf_default_problem();
     p->dt = s->h;
     s->block_used = s->mass_used = 0;
@@ -13681,9 +14609,11 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     s->link_start[0] = 0;
     for (i = 0; i < session->trees; i++) s->tree[i].clique = -1;
     icfi_link_touches(s, first, &bias);
+    if (s->header->constraint_end) icfi_find_stiffening(s);
     for (i = 0; i < s->header->constraint_end; i++) {
         if (s->constraint[i].flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
     }
+    if (s->header->constraint_end) icfi_link_stiffening(s, &bias);
     /* motors first: limits want to know which trees are moved by more than their own forces */
     for (what = 0; what < 2; what++) {
         for (i = 0; i < s->header->joint_end; i++) {
@@ -13698,13 +14628,6 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
             }
         }
     }
-    session->rows = p->rows;
-    icfi_copy_bytes(s->v, s->v_free, (size_t)session->dofs * sizeof(icf_real));
-    ICFI_MEMSET(&session->stats, 0, sizeof session->stats);
-    if (!p->links) {
-        session->stats.stop = ICF_STOP_CONVERGED;
-        return ICF_RESULT_OK;
-    }
     p->clique_sizes = s->size;
     p->mass = s->problem_mass;
     p->v_free = s->problem_v_free;
@@ -13718,13 +14641,12 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     p->row = s->row;
     used = icfi_granules(s->block_used * sizeof(icf_real));
     if (used >= s->workspace_bytes) return icfi_world_full(s->world, "solver", 2 * used);
-    kept = session->workspace.kept;
-    kept_sum = session->workspace.kept_sum;
-    result =
-        icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
-    if (result != ICF_RESULT_OK) return result;
-    session->workspace.kept = kept; /* it lies at the end, whatever the blocks take */
-    session->workspace.kept_sum = kept_sum;
+    return ICF_RESULT_OK;
+}
+
+static icf_options icfi_step_options(const icfi_sim* s)
+{
+    icf_options options = icf_default_options();
     options.tolerance = s->header->tolerance;
     options.iterations = s->header->iterations;
     options.should_stop = s->world->should_stop;
@@ -13733,11 +14655,58 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     options.island_capacity = s->header->bodies;
     options.island_of = s->island_of;
     options.iterative = s->world->owner ? -1 : 0;
+    return options;
+}
+
+/* Where the problem of a step is to be written, and what became of that */
+typedef struct icfi_dump {
+    char* text;
+    size_t capacity;
+    size_t* length;
+    icf_result result;
+    int written;
+} icfi_dump;
+
+/* A step may solve its first substep more than once: what is written last stays. */
+static ICFI_NOINLINE void icfi_dump_problem(icfi_sim* s)
+{
+    icfi_dump* d = s->dump;
+    icf_options options = icfi_step_options(s);
+    d->result =
+        icf_problem_dump(&s->problem, &options, s->problem_v, d->text, d->capacity, d->length);
+    d->written = 1;
+}
+
+/* The solution of the problem of a substep, into s->v */
+static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
+{
+    icfi_session* session = s->session;
+    icf_problem* p = &s->problem;
+    icf_options options = icfi_step_options(s);
+    icf_result result = ICF_RESULT_OK;
+    int32_t i, k, at = 0;
+    size_t used = icfi_granules(s->block_used * sizeof(icf_real)), kept;
+    uint32_t kept_sum;
+    session->rows = p->rows;
+    icfi_copy_bytes(s->v, s->v_free, (size_t)session->dofs * sizeof(icf_real));
+    ICFI_MEMSET(&session->stats, 0, sizeof session->stats);
+    if (s->dump && s->substep == 0) icfi_dump_problem(s);
+    if (!p->links) {
+        session->stats.stop = ICF_STOP_CONVERGED;
+        return ICF_RESULT_OK;
+    }
+    kept = session->workspace.kept;
+    kept_sum = session->workspace.kept_sum;
+    result =
+        icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
+    if (result != ICF_RESULT_OK) return result;
+    session->workspace.kept = kept; /* it lies at the end, whatever the blocks take */
+    session->workspace.kept_sum = kept_sum;
     result = icf_solve(p, &options, &session->workspace, s->problem_v, &session->stats);
     if (result == ICF_RESULT_TOO_SMALL) {
         return icfi_world_full(s->world, "solver", used + session->stats.bytes);
     }
-    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) {
+    if (result < 0) {
         s->world->which = session->stats.which;
         s->world->reason =
             session->stats.reason ? session->stats.reason : "the problem of the step";
@@ -13785,6 +14754,8 @@ static void icfi_take_results(icfi_sim* s)
         if (o->joint >= 0) {
             s->joint_work[9 * o->joint + 3 * o->what + o->number] += r.impulse;
             if (o->what == 2) session->dissipated -= r.impulse * r.velocity;
+        } else if (o->constraint < 0) {
+            session->dissipated -= r.impulse * r.velocity;
         } else {
             const icf_row* row = s->row + i;
             s->constraint_work[6 * o->constraint + o->number] += r.impulse;
@@ -13794,10 +14765,9 @@ static void icfi_take_results(icfi_sim* s)
     }
 }
 
-/* Positions after a substep, from s->v and the velocities before it */
-static void icfi_move(icfi_sim* s)
+static void icfi_move_kinematic(icfi_sim* s)
 {
-    int32_t i, k;
+    int32_t i;
     for (i = 0; i < s->header->body_end; i++) {
         icfi_motion* m = s->motion + i;
         if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
@@ -13805,6 +14775,13 @@ static void icfi_move(icfi_sim* s)
         m->x = icfi_add_scaled(m->x, s->h, m->v);
         if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_turn_on(m->q, m->w, s->h);
     }
+}
+
+/* Positions after a substep, from s->v and the velocities before it */
+static void icfi_move(icfi_sim* s)
+{
+    int32_t i, k;
+    icfi_move_kinematic(s);
     for (i = 0; i < s->session->trees; i++) {
         icfi_world_tree* tree = s->tree + i;
         const icf_real *v = s->v + tree->dof, *v0 = s->v0 + tree->dof;
@@ -13832,7 +14809,8 @@ static void icfi_move(icfi_sim* s)
     }
 }
 
-static ICFI_NOINLINE icf_result icfi_substep(icfi_sim* s, int first)
+/* The free velocities of all trees in a substep, and its problem */
+static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s, int first)
 {
     icf_result result;
     int32_t i;
@@ -13842,10 +14820,192 @@ static ICFI_NOINLINE icf_result icfi_substep(icfi_sim* s, int first)
         result = tree->single ? icfi_free_body(s, tree) : icfi_free_tree(s, tree);
         if (result != ICF_RESULT_OK) return result;
     }
-    result = icfi_solve_substep(s, first);
-    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) return result;
-    icfi_take_results(s);
-    icfi_move(s);
+    return icfi_make_problem(s, first);
+}
+
+/* How many velocities a clique has, when icfi_solve_problem has made s->size where they begin */
+static int32_t icfi_clique_size(const icfi_sim* s, int32_t c)
+{
+    return (c + 1 < s->problem.cliques ? s->size[c + 1] : s->velocities) - s->size[c];
+}
+
+/* The velocity of a row of a link at the start of the substep; its blocks begin at `block`, the rows of links
+   at `bias` */
+static icf_real icfi_speed_before(const icfi_sim* s, int32_t link, int32_t row, size_t block,
+                                  int32_t bias)
+{
+    const icf_problem* p = &s->problem;
+    icf_real u = p->link_bias ? p->link_bias[bias + row] : 0;
+    int32_t k, i;
+    for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+        const int32_t n = icfi_clique_size(s, p->block_clique[k]);
+        const icf_real* v = p->v_last + s->size[p->block_clique[k]];
+        for (i = 0; i < n; i++) u += s->blocks[block + (size_t)(row * n + i)] * v[i];
+        block += (size_t)(p->link_rows[link] * n);
+    }
+    return u;
+}
+
+/* Whether the work of a row counts: it is of a constraint that was kept at the start. What was not is taken
+   back, and that takes energy; springs have their own, and couplers are linear. */
+static int icfi_row_counts(const icfi_sim* s, int32_t row)
+{
+    const icfi_row_owner* o = s->owner + row;
+    const icfi_constraint* c;
+    icf_real left[6];
+    if (o->joint >= 0) return 0;
+    if (o->constraint < 0) return 1; /* resistance across or against turning */
+    c = s->constraint + o->constraint;
+    if (c->kind == ICF_CONSTRAINT_COUPLER || s->row[row].kind == ICF_ROW_MOTOR) return 0;
+    if (!(c->flags & ICFI_KEPT) || s->header->posed) return 0;
+    icfi_errors_left(s, c, ICF_R(0.02), left);
+    return left[o->number] == 0;
+}
+
+/* The work of constraints in a substep: impulse (u0 + u1) / 2, with the velocities before and after */
+static icf_real icfi_constraint_energy(const icfi_sim* s)
+{
+    const icf_problem* p = &s->problem;
+    icf_real work = 0;
+    size_t block = 0;
+    int32_t link, k, i = 0, bias = 0;
+    for (link = 0; link < p->links && i < p->rows; link++) {
+        for (; i < p->rows && s->row[i].link == link; i++) {
+            icf_row_result r;
+            if (!icfi_row_counts(s, i)) continue;
+            if (icf_get_row(&s->session->workspace, i, &r) != ICF_RESULT_OK) continue;
+            work += r.impulse *
+                    (r.velocity + icfi_speed_before(s, link, s->row[i].row, block, bias)) / 2;
+        }
+        for (k = p->link_start[link]; k < p->link_start[link + 1]; k++)
+            block += (size_t)(p->link_rows[link] * icfi_clique_size(s, p->block_clique[k]));
+        bias += p->link_rows[link];
+    }
+    return work;
+}
+
+/* Whether constraints made energy in a substep: what holds does no work, or takes some; but where linear
+   constraints do not follow what turns far in a step, they pull it back faster than it came. Compared with
+   the kinetic energy of what they hold, and with what gravity gives it over its size. */
+static int icfi_made_energy(const icfi_sim* s, icf_real most)
+{
+    const icf_real *g = s->header->gravity,
+                   gravity = ICF_SQRT(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    const icf_real work = icfi_constraint_energy(s);
+    icf_real scale = 0;
+    int32_t i, k;
+    if (!(work > 0)) return 0;
+    for (i = 0; i < s->header->constraint_end; i++) {
+        const icfi_constraint* c = s->constraint + i;
+        icf_real error[6], size[6];
+        if (!(c->flags & ICFI_ALIVE) || !icfi_row_errors(s, c, error, size)) continue;
+        for (k = 0; k < 2; k++) {
+            const int32_t b = c->body[k];
+            if (!icfi_tree_of(s, b)) continue;
+            scale += s->body[b].mass *
+                     (icfi_inner(s->start[b].v, s->start[b].v) / 2 + gravity * size[0]);
+        }
+    }
+    return work > most * scale;
+}
+
+/* Where bodies alone end with the velocities found, into s->end, and with these */
+static void icfi_find_end(icfi_sim* s)
+{
+    int32_t i;
+    icfi_copy_bytes(s->end, s->start, (size_t)s->header->body_end * sizeof *s->end);
+    s->motion = s->end;
+    icfi_move_kinematic(s);
+    for (i = 0; i < s->session->trees; i++) {
+        const icfi_world_tree* tree = s->tree + i;
+        const icfi_world_place* p = s->place + tree->first;
+        if (!tree->single) continue;
+        icfi_drift(s, tree, s->v + tree->dof);
+        icfi_root_velocity(s, p, s->v + tree->dof, &s->end[p->body].v, &s->end[p->body].w);
+    }
+    s->motion = s->start;
+}
+
+/* Whether a constraint is at s->end where its rows of the last solve, which are linear, said that it would
+   be: to the part `most` of its lever, or of a radian */
+static int icfi_is_where_expected(const icfi_sim* s, int32_t row, icf_real most)
+{
+    const icf_row* r = s->row + row;
+    const icfi_row_owner* o = s->owner + row;
+    const icfi_constraint* c;
+    icfi_spatial direction[6];
+    icf_real error[6], left[6];
+    icf_vec3 point[2];
+    icf_row_result result;
+    if (o->constraint < 0) return 1;
+    c = s->constraint + o->constraint;
+    if (c->kind == ICF_CONSTRAINT_COUPLER || r->kind == ICF_ROW_MOTOR) return 1;
+    if (icfi_pass_motion(s, c) == s->start && s->pass) return 1;
+    if (icf_get_row(&s->session->workspace, row, &result) != ICF_RESULT_OK) return 1;
+    (void)icfi_constraint_rows(s, c, s->end, direction, error, point);
+    icfi_errors_left(s, c, icfi_slack(s), left);
+    error[o->number] -= left[o->number];
+    if (c->kind == ICF_CONSTRAINT_DISTANCE)
+        error[0] =
+            r->kind == ICF_ROW_LIMIT && r->sign < 0 ? c->upper - error[0] : error[0] - c->lower;
+    error[o->number] -= r->distance + s->h * r->sign * result.velocity;
+    /* the second term is the rounding of points */
+    return ICF_FABS(error[o->number]) <=
+           most * icfi_constraint_size(s, c, point, direction + o->number) +
+               16 * ICFI_EPSILON * (icf_vec3_length(point[0]) + icf_vec3_length(point[1]));
+}
+
+static int icfi_all_where_expected(const icfi_sim* s, icf_real most)
+{
+    int32_t i = 0;
+    while (i < s->session->rows && icfi_is_where_expected(s, i, most)) i++;
+    return i == s->session->rows;
+}
+
+/* Solves the substep with constraints made linear where it ends, again and again until they are: an implicit
+   step, which makes no energy, however far things turn. TOO_FAST if that is not found: then with constraints
+   made linear at its start. */
+static icf_result icfi_solve_to_end(icfi_sim* s, int first)
+{
+    const int32_t most = 24;
+    icf_result result = ICF_RESULT_OK;
+    int found = 0;
+    for (s->pass = 1; s->pass < most && !found; s->pass++) {
+        result = icfi_make_problem(s, first);
+        if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+        if (result != ICF_RESULT_OK) break;
+        icfi_read_tension(s);
+        icfi_find_end(s);
+        found = icfi_all_where_expected(s, icfi_slack(s) / 2);
+    }
+    if (found && icfi_made_energy(s, ICF_R(0.02))) result = ICF_RESULT_TOO_FAST;
+    s->pass = 0;
+    if (found) return result;
+    result = icfi_make_problem(s, first);
+    if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+    if (result < 0) return result;
+    icfi_read_tension(s);
+    return ICF_RESULT_TOO_FAST;
+}
+
+/* The velocities of a substep, and with what tension. TOO_FAST: it is better begun again in more parts, if
+   there can be more. */
+static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
+{
+    icf_result result = icfi_begin_substep(s, first);
+    int32_t again;
+    if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+    if (!s->header->constraint_end || !s->problem.links) return result;
+    for (again = 0; again < 3 && result == ICF_RESULT_OK && icfi_tension_is_off(s); again++) {
+        result = icfi_make_problem(s, first);
+        if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+    }
+    if (result < 0) return result;
+    icfi_read_tension(s);
+    icfi_find_end(s);
+    if (result == ICF_RESULT_OK && s->blend == 1 &&
+        (icfi_made_energy(s, ICF_R(0.003)) || !icfi_all_where_expected(s, icfi_slack(s))))
+        result = icfi_solve_to_end(s, first);
     return result;
 }
 
@@ -13872,7 +15032,8 @@ static icf_result icfi_meet_touches(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     icf_world* w = s->world;
-    const int follow = h->substeps > 1;
+    const icf_real half = ICF_R(0.5);
+    const int follow = s->parts > 1;
     size_t at;
     int32_t i, k;
     /* no larger than what is in it takes: most worlds have room for more */
@@ -13887,8 +15048,10 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     }
     for (i = 0; i < s->session->touches; i++) {
         const icf_touch* touch = s->touch + i;
+        const icf_vec3 r = touch->reach;
         icfi_touching* t = s->touching + i;
-        if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z))
+        if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z) ||
+            !icfi_finite3(r.x, r.y, r.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
         if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
             return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
@@ -13901,14 +15064,14 @@ static icf_result icfi_meet_touches(icfi_sim* s)
             icf_body b = k ? touch->b : touch->a;
             t->name[k] = b;
             t->body[k] = -1;
-            if (follow) t->at[k] = touch->point;
+            if (follow) t->at[k] = icfi_add_scaled(touch->point, k ? half : -half, touch->reach);
             if (!b.generation && !b.index) continue;
             if (!icfi_names_body(s, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
             if (follow) {
                 t->at[k] = icfi_unrotate(s->motion[b.index].q,
-                                         icfi_difference(touch->point, s->motion[b.index].x));
+                                         icfi_difference(t->at[k], s->motion[b.index].x));
             }
         }
         if (t->body[0] == t->body[1])
@@ -13972,9 +15135,8 @@ static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
     m->body[1] = t->body[1];
 }
 
-/* Events of the step, and what the next one is to know: how many contacts that is, and how many of them
-   pressed. */
-static int32_t icfi_remember_touches(icfi_sim* s, int32_t* pressed)
+/* Events of the step, and what the next one is to know of contacts */
+static void icfi_remember_touches(icfi_sim* s)
 {
     icfi_session* session = s->session;
     int32_t i, count = 0;
@@ -13992,14 +15154,13 @@ static int32_t icfi_remember_touches(icfi_sim* s, int32_t* pressed)
         const icfi_memory* m = s->memory + i;
         if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body[0], m->body[1], m->id, 0);
     }
-    *pressed = count;
-    if (!s->header->settle) return count;
-    for (i = 0; i < session->touches; i++) {
+    session->pressed = count;
+    for (i = 0; s->header->settle && i < session->touches; i++) {
         const icfi_touching* t = s->touching + i;
         if (t->id && !(t->normal_impulse > 0) && s->result[i].lag.limit > 0)
             icfi_remember(s, i, count++);
     }
-    return count;
+    session->memories = count;
 }
 
 /* ---- the step ---- */
@@ -14012,14 +15173,16 @@ static int icfi_is_finite_motion(const icfi_motion* m)
 }
 
 /* Copies what the scratch holds into the state: nothing after this fails. */
-static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories, int32_t pressed)
+static void icfi_commit(icfi_sim* s)
 {
     icfi_header* h = s->header;
+    const icfi_session* session = s->session;
     int32_t i;
     for (i = 0; i < h->body_end; i++) {
         icfi_body* b = s->body + i;
         if (!(b->flags & ICFI_ALIVE)) continue;
         b->m = s->motion[i];
+        b->flags |= ICFI_TURNED;
         b->force = b->torque = icf_vec3_make(0, 0, 0);
     }
     for (i = 0; i < h->joint_end; i++) {
@@ -14029,90 +15192,185 @@ static void icfi_commit(icfi_sim* s, icf_real dt, int32_t memories, int32_t pres
         ICFI_MEMCPY(j->velocity, s->velocity + 3 * i, sizeof j->velocity);
         ICFI_MEMSET(j->effort_now, 0, sizeof j->effort_now);
     }
-    icfi_copy_bytes(s->memory, s->memory_next, (size_t)memories * sizeof(icfi_memory));
-    h->memories = memories;
-    h->pressed = pressed;
-    h->time += dt;
+    for (i = 0; i < h->constraint_end; i++) {
+        icfi_constraint* c = s->constraint + i;
+        if (!(c->flags & ICFI_ALIVE)) continue;
+        ICFI_MEMCPY(c->force, s->tension + 6 * i, sizeof c->force);
+        if (h->posed) c->flags &= ~(uint32_t)ICFI_KEPT;
+        if (icfi_is_kept(s, c, ICF_R(0.001))) c->flags |= ICFI_KEPT;
+    }
+    h->posed = 0;
+    icfi_copy_bytes(s->memory, s->memory_next, (size_t)session->memories * sizeof(icfi_memory));
+    h->memories = session->memories;
+    h->pressed = session->pressed;
+    h->time += session->dt;
+    h->h = session->h;
+    h->hold = session->hold;
     h->steps++;
     s->session->touches = 0;
 }
 
-/* One try at a step, in the room there is */
-static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, int commit)
+/* Whether constraints came apart that were together, by a quarter of their size: step by step, each of which
+   was small enough */
+static int icfi_is_torn(const icfi_sim* s)
+{
+    int32_t i;
+    for (i = 0; i < s->header->constraint_end && !s->header->posed; i++) {
+        const icfi_constraint* c = s->constraint + i;
+        if ((c->flags & ICFI_ALIVE) && (c->flags & ICFI_KEPT) && !icfi_is_kept(s, c, ICF_R(0.25)))
+            return 1;
+    }
+    return 0;
+}
+
+/* All that a step begins with, when trees are sorted and it is known how many substeps there are */
+static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
+{
+    const icfi_header* h = s->header;
+    icfi_session* session = s->session;
+    ICFI_POISON(s->motion, (size_t)(s->workspace - (unsigned char*)(void*)s->motion));
+    icfi_load_motion(s);
+    if (h->joint_end) ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->joint_end * sizeof(icf_real));
+    if (h->constraints)
+        ICFI_MEMSET(s->constraint_work, 0, 6 * (size_t)h->constraints * sizeof(icf_real));
+    session->dissipated = session->penetration = 0;
+    session->dt = dt;
+    session->h = s->h = dt / (icf_real)s->parts;
+    /* What a constraint gives under a load is as of a whole step: it would be taken back by a shorter one
+       with a speed that is not there. So the parts of a step are no stiffer, and shorter steps bit by bit. */
+    s->hold = icfi_max(dt / (icf_real)h->substeps, h->hold - ICF_R(0.05) * dt);
+    session->hold = s->hold;
+    s->turned = h->h;
+    return icfi_meet_touches(s);
+}
+
+/* One try at a step, in the room there is: all of it but its end, icfi_commit. Where constraints make energy
+   it is begun again in two, four, eight parts. */
+static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_dump* dump)
 {
     icfi_sim s;
     icfi_session* session;
     const icfi_header* h;
     icf_result result, worst = ICF_RESULT_OK;
-    int32_t i, memories, pressed;
+    int32_t i;
     icfi_sim_open(w, &s);
     s.world = w;
+    s.dump = dump;
     session = s.session;
     h = s.header;
     session->solved = 0;
     icfi_sorted(&s);
-    icfi_load_motion(&s);
-    if (h->joint_end) ICFI_MEMSET(s.joint_work, 0, 9 * (size_t)h->joint_end * sizeof(icf_real));
-    if (h->constraints)
-        ICFI_MEMSET(s.constraint_work, 0, 6 * (size_t)h->constraints * sizeof(icf_real));
-    session->dissipated = session->penetration = 0;
-    session->dt = dt;
-    result = icfi_meet_touches(&s);
-    if (result != ICF_RESULT_OK) return result;
-    s.h = dt / (icf_real)h->substeps;
     s.blend = h->method == ICF_METHOD_MIDPOINT ? ICF_R(0.5) : ICF_R(1.0);
     s.lean = s.blend;
-    for (i = 0; i < h->substeps; i++) {
-        result = icfi_substep(&s, i == 0);
-        if (result == ICF_RESULT_NOT_CONVERGED) worst = result;
-        if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED) return result;
+    s.parts_most = h->constraint_end ? 8 * h->substeps : h->substeps;
+    for (s.parts = h->substeps;; s.parts *= 2) {
+        result = icfi_begin_step(&s, dt);
+        if (result != ICF_RESULT_OK) return result;
+        for (i = 0, worst = ICF_RESULT_OK; i < s.parts; i++) {
+            s.substep = i;
+            result = icfi_solve_substep(&s, i == 0);
+            if (result == ICF_RESULT_TOO_FAST && s.parts < s.parts_most) break;
+            if (result < 0) return result;
+            icfi_take_results(&s);
+            icfi_move(&s);
+            s.turned = s.h;
+            if (result > worst) worst = result;
+        }
+        if (i == s.parts) break;
     }
+    if (worst < ICF_RESULT_TOO_FAST && icfi_is_torn(&s)) worst = ICF_RESULT_TOO_FAST;
     for (i = 0; i < h->body_end; i++) {
         if ((s.body[i].flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i,
                                      "the motion of a body after the step");
         }
     }
-    memories = icfi_remember_touches(&s, &pressed);
+    icfi_remember_touches(&s);
     session->results = session->touches;
-    if (commit) icfi_commit(&s, dt, memories, pressed);
     session->solved = 1;
     return worst;
 }
 
-static icf_result icfi_step(icf_world* w, icf_real dt, int commit)
+/* The same with what room it takes: a world that can grows by what the solver missed, and tries again; each
+   time by at least half */
+static icf_result icfi_step_in_room(icf_world* w, icf_real dt, icfi_dump* dump)
 {
     icf_result result;
     int32_t trial;
-    if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
-    if (!(dt > 0)) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "dt");
-    result = icfi_tree_room(w);
-    if (result != ICF_RESULT_OK) return result;
-    w->reason = NULL;
-    /* a world that can grows by what the solver missed, and tries again; each time by at least half */
     for (trial = 0;; trial++) {
         icf_world_def def = icf_default_world_def();
         icf_result grown;
-        result = icfi_try_step(w, dt, commit);
+        w->reason = NULL;
+        result = icfi_try_step(w, dt, dump);
         if (result != ICF_RESULT_TOO_SMALL || !w->owner || trial >= 100) return result;
         (void)icf_world_get_def(w, &def);
         if (!def.solver) def.solver = icfi_solver_guess(icfi_header_of(w));
         def.solver = icfi_plus(w->needed > def.solver ? w->needed : def.solver, def.solver / 2);
         grown = icfi_world_grow(w, &def);
         if (grown != ICF_RESULT_OK) return grown;
-        w->reason = NULL;
     }
+}
+
+static icf_result icfi_step(icf_world* w, icf_real dt, int commit, icfi_dump* dump)
+{
+    icf_result result;
+    int32_t look, touches;
+    icfi_sim s;
+    if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
+    if (!(dt > 0)) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "dt");
+    result = icfi_tree_room(w);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(w, &s);
+    touches = s.session->touches;
+    for (look = 0;; look++) {
+        int more;
+        result = icfi_step_in_room(w, dt, dump);
+        if (result < 0 || !commit || !w->look_again || look == 8) break;
+        more = w->look_again(w, dt);
+        if (more < 0) result = (icf_result)more;
+        icfi_sim_open(w, &s);
+        /* a world that grew has lost what was solved */
+        if (more < 0 || (!more && s.session->solved)) break;
+    }
+    icfi_sim_open(w, &s);
+    if (result < 0) s.session->touches = touches;
+    if (result < 0 || dump) {
+        s.session->solved = 0;
+    } else if (commit) {
+        icfi_commit(&s);
+    }
+    return result;
 }
 
 ICF_API icf_result icf_world_step(icf_world* world, icf_real dt)
 {
-    return icfi_step(world, dt, 1);
+    return icfi_step(world, dt, 1, NULL);
 }
 
 ICF_API icf_result icf_world_try(icf_world* world, icf_real dt)
 {
-    return icfi_step(world, dt, 0);
+    return icfi_step(world, dt, 0, NULL);
+}
+
+ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text, size_t capacity,
+                                       size_t* length)
+{
+    icfi_dump dump = {text, capacity, length, ICF_RESULT_OK, 0};
+    icf_result result;
+    const icf_touch* touch;
+    int32_t count, i;
+    if (length) *length = 0;
+    if (!length || (!text && capacity)) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_step(world, dt, 0, &dump);
+    if (!dump.written) return result;
+    if (dump.result == ICF_RESULT_OK) return ICF_RESULT_OK;
+    if (dump.result == ICF_RESULT_TOO_SMALL) {
+        return icfi_world_full(world, "text", icfi_plus(*length, 1));
+    }
+    touch = icf_world_touches(world, &count);
+    for (i = 0; i < count - 1 && touch[i].contact.law != ICF_LAW_CUSTOM;) i++;
+    return icfi_world_refuse(world, dump.result, i, "a law of the caller's is no text");
 }
 
 /* ---- bodies ---- */
@@ -14262,6 +15520,7 @@ static void icfi_body_speed(icfi_body* b, icf_vec3 v, icf_vec3 w)
     int still = icfi_kind_of(b) == ICF_BODY_STATIC;
     b->m.v = still ? icf_vec3_make(0, 0, 0) : v;
     b->m.w = still ? icf_vec3_make(0, 0, 0) : w;
+    b->flags &= ~(uint32_t)ICFI_TURNED;
 }
 
 static icfi_body* icfi_find_body(const icf_world* w, icf_body name)
@@ -14316,6 +15575,7 @@ ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, ic
     icfi_body_fill(b, def);
     icfi_body_move(b, def->pose);
     icfi_body_speed(b, def->velocity, def->angular_velocity);
+    s.motion[slot] = b->m; /* where it would be next: results of the last step stay */
     s.session->sorted = 0;
     *body = icfi_body_name(&s, slot);
     return ICF_RESULT_OK;
@@ -14402,7 +15662,7 @@ ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_b
         return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
                                  "a joint holds the body");
     }
-    flags = b->flags;
+    flags = b->flags & ~(uint32_t)ICFI_TURNED;
     icfi_body_fill(b, def);
     if (flags != b->flags) {
         icfi_sim_open(world, &s);
@@ -14411,6 +15671,7 @@ ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_b
     if (b->joint < 0) {
         icfi_body_move(b, def->pose);
         icfi_body_speed(b, def->velocity, def->angular_velocity);
+        icfi_header_of(world)->posed = 1;
     }
     icfi_refresh_body(world, (int32_t)body.index);
     return ICF_RESULT_OK;
@@ -14428,6 +15689,23 @@ ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf
     return ICF_RESULT_OK;
 }
 
+ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_body_state* state)
+{
+    const icfi_body* b = icfi_find_body(world, body);
+    const icfi_motion* m;
+    icfi_sim s;
+    if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_sim_open(world, &s);
+    if (!s.session->solved) return ICF_RESULT_BAD_STATE;
+    m = s.motion + body.index;
+    state->kind = (int32_t)icfi_kind_of(b);
+    state->pose = icfi_pose(b, m);
+    state->center = m->x;
+    state->velocity = m->v;
+    state->angular_velocity = m->w;
+    return ICF_RESULT_OK;
+}
+
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose)
 {
     icfi_body* b = icfi_named_body(world, body);
@@ -14441,6 +15719,7 @@ ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transf
                                  "a joint holds the body");
     }
     icfi_body_move(b, pose);
+    icfi_header_of(world)->posed = 1;
     icfi_refresh_body(world, (int32_t)body.index);
     return ICF_RESULT_OK;
 }
@@ -14855,6 +16134,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     j->frame[0].q = icf_quat_normalize(j->frame[0].q);
     j->frame[1].q = icf_quat_normalize(j->frame[1].q);
     icfi_joint_fill(j, def);
+    s.header->posed = 1;
     s.body[body[1]].joint = slot;
     icfi_sort_trees(&s);
     s.session->solved = 0;
@@ -15036,6 +16316,7 @@ ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
     result = icfi_joint_numbers(world, j, position, 1);
     if (result != ICF_RESULT_OK) return result;
     icfi_copy_position(j->kind, position, j->position);
+    icfi_header_of(world)->posed = 1;
     icfi_refresh_body(world, j->child);
     return ICF_RESULT_OK;
 }
@@ -15268,8 +16549,9 @@ ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint const
     result = icfi_constraint_make(world, def, &c);
     if (result != ICF_RESULT_OK) return result;
     c.generation = mine->generation;
-    c.flags = mine->flags;
+    c.flags = mine->flags & ~(uint32_t)ICFI_KEPT;
     c.next = mine->next;
+    ICFI_MEMCPY(c.force, mine->force, sizeof c.force);
     *mine = c;
     return ICF_RESULT_OK;
 }

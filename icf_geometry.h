@@ -34,7 +34,7 @@
            pose.p.z = 2;
            icf_scene_add(&scene, icf_box((icf_real)0.5, (icf_real)0.5, (icf_real)0.5), 1000, pose, &box);
            for (i = 0; i < 120; i++) {
-               if (icf_scene_step(&scene, (icf_real)(1.0 / 60)) != ICF_RESULT_OK) return 1;
+               if (icf_scene_step(&scene, (icf_real)(1.0 / 60)) < 0) return 1;
            }
            icf_body_get_state(&scene.world, box, &state);
            printf("a tonne on four corners sinks in by %.1f mm\n", 1000 * (0.5 - state.center.z));
@@ -125,7 +125,8 @@
 
    To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
    icf_scene_solve, with the same dt, in place of icf_scene_step. A stiffness of 0 takes a touch out. Either
-   of two things may be its A: a surface_velocity is that of B less that of A.
+   of two things may be its A: a surface_velocity is that of B less that of A. After icf_scene_detect,
+   icf_world_dump_step(&scene.world, dt, ...) writes the problem of the step: Reporting a defect, in icf.h.
 
    Destroying a body drops the results of the last step, touches and diagnosis, though not the events: first
    collect what is to go, then destroy it.
@@ -145,10 +146,12 @@
    stand on a slope from the first step on starts where it will rest, m g / (points stiffness) inside, or
    takes ICF_MODEL_SIMILAR.
 
-   Thin things at high speed. Shapes are kept from passing through each other along straight lines; what turns
-   by much in a step can get through what is thinner than it: of cards of 10 cm thrown at a table of 1 mm to
-   2 cm at 60 Hz none at 1 m/s, one in 200 at 2 m/s, one in six at 5 m/s. Shorter steps help: at 240 Hz none
-   does at 5 m/s, and of 10 m/s one in a hundred.
+   Thin things at high speed. Shapes are kept from passing through each other along straight lines; what
+   turns by much in a step can get through what is thinner than it: of cards of 10 cm thrown at a table of
+   1 mm to 2 cm at 60 Hz one in 500 at 1 m/s, one in 160 at 2 m/s, one in 28 at 5 m/s. Shorter steps help: at
+   240 Hz none does at 2 m/s, and of 5 and of 10 m/s less than one in a hundred. A floor that is thicker than
+   they are long holds them: a box that comes in fast gets touches on its far side as well, at most twice as
+   many.
 
    Pointers that icf_scene_events gives last until the next call that changes the scene.
 
@@ -522,7 +525,9 @@ typedef struct icf_scene_def {
     int32_t
         colliders; /* room for so many; scenes of icf_scene_create grow by themselves. Default 64 */
     int32_t pairs; /* of colliders near each other; default 256 */
-    int32_t points; /* of a pair, 1 to 8; default 8. 4 are enough for most and cost less */
+    int32_t
+        points; /* of a pair, 1 to 8, or twice that of a fast box on what stands; default 8. 4 are
+                       enough for most and cost less */
     icf_real
         margin; /* points are found while shapes are less than this fraction of their size apart, and
                           what they can close in a step besides; default 0.02 */
@@ -2422,7 +2427,7 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gwhere* 
     icf_real p[3], q[3];
     icf_vec3 v;
     icfi_gboxes_make(fa, a->half, fb, b->half, &x);
-    icfi_gboxes_axis(&x, ICF_REAL_MAX, 0, 0, &axis);
+    (void)icfi_gboxes_axis(&x, ICF_REAL_MAX, 0, 0, &axis);
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
     } else {
@@ -4729,6 +4734,7 @@ typedef struct icfi_scene_header {
 
 typedef struct icfi_scene_session {
     int32_t pairs;    /* of this step */
+    int32_t found;    /* of these, before a second look found more */
     int32_t detected; /* 1: touches are those of the pairs */
     int32_t events;
     int32_t ended;  /* events behind those: of colliders that were destroyed since the step */
@@ -4746,10 +4752,13 @@ typedef struct icfi_seen {
     icfi_gplace place; /* of the shape in the world */
     icf_real turn;     /* the speed of its farthest point about the body's centre of mass */
     icf_body_state body;
-    int32_t kind;  /* icf_body_kind; -1: no such body */
-    int32_t proxy; /* the group it has in the broad phase, 0: none */
-    int32_t alike; /* a collider of the same material, up to this one */
-    int32_t still; /* static, and all the above is as it was found when it came to be here */
+    icf_vec3 rush; /* its velocity, or, once a look at the step found it faster, what it will be */
+    icf_transform next; /* where that look found it at the end of the step */
+    int32_t kind;       /* icf_body_kind; -1: no such body */
+    int32_t proxy;      /* the group it has in the broad phase, 0: none */
+    int32_t alike;      /* a collider of the same material, up to this one */
+    int32_t still;      /* static, and all the above is as it was found when it came to be here */
+    int32_t faster;     /* than it was seen to be, as a look at the step found */
     icf_body parent;
 } icfi_seen;
 
@@ -4758,6 +4767,7 @@ typedef struct icfi_pair_now {
     icf_real margin;      /* within which points are found */
     int32_t first, count; /* touches of the world */
     int32_t sensor, before;
+    icf_real impulse; /* of the step */
 } icfi_pair_now;
 
 typedef struct icfi_stage {
@@ -5418,6 +5428,7 @@ static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* 
             (seen->reach + icf_vec3_length(arm)) * icf_vec3_length(seen->body.angular_velocity);
     }
     seen->speed = icf_vec3_length(seen->body.velocity) + seen->turn;
+    seen->rush = seen->body.velocity;
 }
 
 /* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
@@ -5543,7 +5554,7 @@ static inline int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_
                                  icf_real* margin)
 {
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
-    icf_vec3 v = icf_vec3_sub(sb->body.velocity, sa->body.velocity);
+    icf_vec3 v = icf_vec3_sub(sb->rush, sa->rush);
     *margin = icfi_still_margin(s, sa, sb) +
               dt * (icf_vec3_length(v) + sa->turn + sb->turn + s->session->fall);
     return icfi_is_within(sa, sb, *margin);
@@ -5593,6 +5604,17 @@ typedef struct icfi_touches {
     icf_touch blank;
 } icfi_touches;
 
+static void icfi_touches_begin(const icf_scene* scene, icfi_touches* t)
+{
+    t->next = NULL;
+    t->written = t->room = 0;
+    t->size = sizeof(icf_touch);
+    t->alike[0] = t->alike[1] = -1;
+    t->blank = icf_default_touch(&scene->world);
+    /* as hard as it takes to keep what is fast from getting through what is thin */
+    if (t->blank.contact.model == ICF_MODEL_SAP) t->blank.contact.near_rigid = ICF_R(0.1);
+}
+
 /* The contact law of a pair of colliders */
 static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
                               icfi_touches* t)
@@ -5615,10 +5637,70 @@ static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32
     }
 }
 
+/* Of a box a manifold has the lowest face. One that tumbles may have all of that on its way out in a step,
+   where it holds nothing, while the other side is what comes down: the box sinks in, turning half round in
+   every step. So where points can come nearer in the step by more than the box is large, each point of a box
+   on something flat that no force moves gets its image through the middle of the box with it: of the two one
+   comes down unless the middle goes up. What can give way is not worth the points. */
+
+/* Whether the flat of a shape is what n is the normal of, to 0.001: of a box, one of its faces */
+static int icfi_is_flat(const icf_shape* shape, const icfi_gplace* at, icf_vec3 n)
+{
+    if (shape->kind != ICF_SHAPE_BOX) return shape->kind == ICF_SHAPE_HALF_SPACE;
+    n = icfi_gto(at, n);
+    return icfi_gmost(icfi_gmost(ICF_FABS(n.x), ICF_FABS(n.y)), ICF_FABS(n.z)) > ICF_R(0.999);
+}
+
+/* The images of points of a box, at `on`, that are above what is flat there and within the margin: how many.
+   n is from the box to that; shift: where in a feature the box has its part */
+static int icfi_far_side(const icfi_gplace* on, const icf_shape* flat, const icfi_gplace* at,
+                         icf_vec3 n, const icf_manifold* m, icf_real margin, int shift,
+                         icf_manifold_point* out)
+{
+    icf_vec3 h = flat->half;
+    icf_real slack = ICF_R(0.001) * margin; /* to which the flat is flat */
+    int i, count = 0;
+    for (i = 0; i < m->count; i++) {
+        const icf_manifold_point* p = m->point + i;
+        icf_vec3 near = icfi_galong(p->position, ICF_R(-0.5) * p->distance, n);
+        icf_vec3 far = icfi_gsub(icf_vec3_scale(2, on->p), near), foot;
+        icf_real distance = p->distance - icfi_gdot(n, icfi_gsub(far, near));
+        uint32_t own = p->feature >> shift & 255u, turned = (own & 21u) << 1 | (own >> 1 & 21u);
+        if (distance > margin) continue;
+        foot = icfi_gto(at, icfi_gsub(icfi_galong(far, distance, n), at->p));
+        if (flat->kind == ICF_SHAPE_BOX &&
+            (ICF_FABS(foot.x) > h.x + slack || ICF_FABS(foot.y) > h.y + slack ||
+             ICF_FABS(foot.z) > h.z + slack))
+            continue;
+        out[count] = *p;
+        out[count].position = icfi_galong(far, ICF_R(0.5) * distance, n);
+        out[count].distance = distance;
+        out[count++].feature = p->feature ^ (own ^ turned) << shift;
+    }
+    return count;
+}
+
+/* That of a pair */
+static int icfi_far_sides(const icfi_stage* s, const icfi_pair_now* now, const icf_manifold* m,
+                          icf_manifold_point* out)
+{
+    int swap = s->seen[now->state.a].kind != ICF_BODY_DYNAMIC;
+    int32_t a = swap ? now->state.b : now->state.a, b = swap ? now->state.a : now->state.b;
+    const icf_shape *box = &s->collider[a].shape, *flat = &s->collider[b].shape;
+    const icfi_seen *on = s->seen + a, *at = s->seen + b;
+    icf_vec3 n = swap ? icfi_gturned(m->normal) : m->normal;
+    if (box->kind != ICF_SHAPE_BOX || at->kind == ICF_BODY_DYNAMIC || !(now->margin > on->reach) ||
+        !icfi_is_flat(flat, &at->place, n))
+        return 0;
+    return icfi_far_side(&on->place, flat, &at->place, n, m, now->margin, swap ? 8 : 0, out);
+}
+
 /* Points of a pair into touches of the world: now->count */
 static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now,
                                  icfi_touches* touches)
 {
+    icf_manifold_point far_side[ICF_MANIFOLD_POINTS];
+    int32_t count;
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
@@ -5640,8 +5722,9 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         now->count = 1;
         return ICF_RESULT_OK;
     }
-    if (touches->room - touches->written < m.count) {
-        icf_result result = icf_world_write_touches(&scene->world, touches->written, m.count,
+    count = m.count + icfi_far_sides(s, now, &m, far_side);
+    if (touches->room - touches->written < count) {
+        icf_result result = icf_world_write_touches(&scene->world, touches->written, count,
                                                     &touches->next, &touches->room);
         touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
@@ -5651,23 +5734,30 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     touches->blank.b = cb->body;
     touches->blank.contact.normal = m.normal;
     for (i = 0; i < m.count; i++) area += m.point[i].area;
-    for (i = 0; i < m.count; i++) {
+    for (i = 0; i < count; i++) {
+        const icf_manifold_point* p = i < m.count ? m.point + i : far_side + (i - m.count);
         icf_touch* touch = touches->next + touches->written++;
         ICFI_GCOPY(touch, &touches->blank, touches->size);
-        touch->point = m.point[i].position;
-        touch->contact.distance = m.point[i].distance;
+        touch->point = p->position;
+        touch->contact.distance = p->distance;
+        touch->reach = icf_vec3_scale(icfi_gmost(p->distance, 0), m.normal);
         /* as of four points together, so that nothing jumps where a corner becomes two */
         if (m.count > 4) {
-            icf_real share = area > 0 ? m.point[i].area / area : 1 / (icf_real)m.count;
+            icf_real share = area > 0 ? p->area / area : 1 / (icf_real)m.count;
             touch->contact.stiffness =
                 icfi_gleast(4 * share * touches->law.stiffness, ICF_REAL_MAX);
         }
         /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
-        touch->id =
-            (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | m.point[i].feature;
+        touch->id = (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | p->feature;
     }
-    now->count = m.count;
+    now->count = count;
     return ICF_RESULT_OK;
+}
+
+/* Pairs are in the order of a, and then b */
+static inline int icfi_comes_before(const icfi_pair_state* p, int32_t a, int32_t b)
+{
+    return p->a < a || (p->a == a && p->b < b);
 }
 
 ICF_API icf_result icf_scene_update(icf_scene* scene)
@@ -5691,11 +5781,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icfi_stage_open(scene, &s);
     icf_world_clear_touches(&scene->world);
     s.session->pairs = s.session->detected = 0;
-    write.next = NULL;
-    write.written = write.room = 0;
-    write.size = sizeof(icf_touch);
-    write.alike[0] = write.alike[1] = -1;
-    write.blank = icf_default_touch(&scene->world);
+    icfi_touches_begin(scene, &write);
     n = icfi_scene_pairs(&s, dt);
     for (i = 0; i < n; i++) {
         icfi_pair_now *now = s.now + s.session->pairs, *from = s.now + i;
@@ -5707,10 +5793,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         now->first = touches;
         now->count = now->sensor = now->before = 0;
         /* both lists are in order */
-        while (known < s.header->pair_count &&
-               (s.pair[known].a < a || (s.pair[known].a == a && s.pair[known].b < b))) {
-            known++;
-        }
+        while (known < s.header->pair_count && icfi_comes_before(s.pair + known, a, b)) known++;
         if (known < s.header->pair_count && s.pair[known].a == a && s.pair[known].b == b) {
             now->state.axis = s.pair[known].axis;
             now->before = (int32_t)s.pair[known].touching;
@@ -5724,6 +5807,7 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
         if (!now->sensor) touches += now->count;
         s.session->pairs++;
     }
+    s.session->found = s.session->pairs;
     s.session->detected = 1;
     return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room);
 }
@@ -5753,28 +5837,45 @@ static void icfi_scene_event_ended(icfi_stage* s, const icfi_pair_state* p)
     icfi_scene_event_add(s, ICF_EVENT_ENDED, p, sensor, 0);
 }
 
+/* The impulses of pairs, from the events of their touches; and all pairs in order */
+static void icfi_gather_pairs(const icf_scene* scene, icfi_stage* s)
+{
+    int32_t i, k, count, at = 0;
+    const icf_event* event = icf_world_events(&scene->world, &count);
+    for (i = 0; i < s->session->pairs; i++) {
+        icfi_pair_now* now = s->now + i;
+        now->impulse = 0;
+        /* events are in the order of touches, those without a touch last */
+        while (!now->sensor && at < count && event[at].touch >= 0 &&
+               event[at].touch < now->first + now->count) {
+            if (event[at].touch >= now->first) now->impulse += event[at].impulse;
+            at++;
+        }
+        if (!now->sensor) now->state.touching = now->impulse > 0;
+    }
+    /* those that a second look found are few, and at the end */
+    for (i = s->session->found; i < s->session->pairs; i++) {
+        icfi_pair_now pair = s->now[i];
+        for (k = i; k > 0 && !icfi_comes_before(&s->now[k - 1].state, pair.state.a, pair.state.b);
+             k--)
+            s->now[k] = s->now[k - 1];
+        s->now[k] = pair;
+    }
+}
+
 /* What the world's step did to each pair, events of that, and what is remembered of it */
 static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
 {
     icfi_scene_session* session = s->session;
-    int32_t i, count, at = 0, known = 0;
-    const icf_event* event = icf_world_events(&scene->world, &count);
+    int32_t i, known = 0;
+    icfi_gather_pairs(scene, s);
     for (i = 0; i < session->ended; i++) s->event[i] = s->event[session->events + i];
     session->events = session->ended;
     session->ended = 0;
     for (i = 0; i < session->pairs; i++) {
         icfi_pair_now* now = s->now + i;
-        icf_real impulse = 0;
-        /* events are in the order of touches, those without a touch last */
-        while (!now->sensor && at < count && event[at].touch >= 0 &&
-               event[at].touch < now->first + now->count) {
-            if (event[at].touch >= now->first) impulse += event[at].impulse;
-            at++;
-        }
-        if (!now->sensor) now->state.touching = impulse > 0;
         while (known < s->header->pair_count &&
-               (s->pair[known].a < now->state.a ||
-                (s->pair[known].a == now->state.a && s->pair[known].b < now->state.b))) {
+               icfi_comes_before(s->pair + known, now->state.a, now->state.b)) {
             if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
             known++;
         }
@@ -5786,7 +5887,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
                                  !now->state.touching ? ICF_EVENT_ENDED
                                  : now->before        ? ICF_EVENT_PERSISTS
                                                       : ICF_EVENT_BEGUN,
-                                 &now->state, now->sensor, impulse);
+                                 &now->state, now->sensor, now->impulse);
         }
     }
     for (; known < s->header->pair_count; known++) {
@@ -5802,17 +5903,175 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
     }
 }
 
+/* ---- a second look ---- */
+
+/* What a contact sets in motion, or turns, was not seen to be fast when pairs were found. So when the step is
+   solved colliders that turned out faster are looked at again, with the velocities that they will have. Pairs
+   that would get into each other by more than a tenth of the thinner one get touches, and the step is solved
+   again. */
+
+/* Colliders that will be faster than they were seen to be, by more than half of the margin: their speeds, and
+   how many */
+static int32_t icfi_find_faster(const icf_scene* scene, icfi_stage* s, icf_real dt)
+{
+    int32_t i, count = 0;
+    for (i = 0; i < s->header->collider_end; i++) {
+        icfi_seen* seen = s->seen + i;
+        icf_body_state next;
+        icf_real turn, speed;
+        seen->faster = 0;
+        seen->next = seen->body.pose;
+        if (!(s->collider[i].flags & 1u) || seen->kind == ICF_BODY_STATIC) continue;
+        if (icf_body_get_next(&scene->world, s->collider[i].body, &next) != ICF_RESULT_OK) continue;
+        seen->next = next.pose;
+        if (seen->kind != ICF_BODY_DYNAMIC) continue;
+        turn = icf_vec3_length(icf_vec3_sub(seen->place.p, seen->body.center));
+        turn = (seen->reach + turn) * icf_vec3_length(next.angular_velocity);
+        speed = icf_vec3_length(next.velocity) + turn;
+        if (dt * (speed - seen->speed - s->session->fall) <= s->header->margin * seen->size / 2)
+            continue;
+        seen->faster = 1;
+        seen->speed = speed;
+        seen->turn = icfi_gmost(seen->turn, turn);
+        seen->rush = next.velocity;
+        count++;
+    }
+    return count;
+}
+
+/* Whether a pair is one of this step already */
+static int icfi_is_met(const icfi_stage* s, int32_t a, int32_t b)
+{
+    int32_t low = 0, high = s->session->found, i;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (icfi_comes_before(&s->now[middle].state, a, b)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < s->session->found && s->now[low].state.a == a && s->now[low].state.b == b) return 1;
+    for (i = s->session->found; i < s->session->pairs; i++) {
+        if (s->now[i].state.a == a && s->now[i].state.b == b) return 1;
+    }
+    return 0;
+}
+
+/* Where the point of a body will be that is at p now */
+static icf_vec3 icfi_next_point(const icfi_seen* seen, icf_vec3 p)
+{
+    p = icfi_scene_turn(icf_quat_conjugate(seen->body.pose.q), icf_vec3_sub(p, seen->body.pose.p));
+    return icf_vec3_add(icfi_scene_turn(seen->next.q, p), seen->next.p);
+}
+
+/* Whether the points of a pair, touches from `first` on, will have got into each other by more than `most` */
+static int icfi_gets_in(const icfi_stage* s, const icfi_pair_now* now, const icf_touch* first,
+                        icf_real most)
+{
+    int32_t i;
+    for (i = 0; i < now->count; i++) {
+        const icf_touch* t = first + i;
+        icf_vec3 half = icf_vec3_scale(ICF_R(0.5), t->reach), n = t->contact.normal;
+        icf_vec3 pa = icf_vec3_sub(t->point, half), pb = icf_vec3_add(t->point, half);
+        icf_vec3 qa = icfi_next_point(s->seen + now->state.a, pa);
+        icf_vec3 qb = icfi_next_point(s->seen + now->state.b, pb);
+        icf_vec3 way = icf_vec3_sub(icf_vec3_sub(qb, pb), icf_vec3_sub(qa, pa));
+        if (t->contact.distance + icfi_gdot(n, way) < -most) return 1;
+    }
+    return 0;
+}
+
+/* The pairs that faster colliders make, as touches behind the others: how many, or what was refused */
+static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
+{
+    icfi_stage s;
+    icfi_touches write;
+    const icf_pair* pair;
+    int32_t i, added = 0;
+    icfi_stage_open(scene, &s);
+    icfi_touches_begin(scene, &write);
+    pair = icf_broad_phase_pairs(s.broad);
+    for (i = 0; i < s.broad->pairs; i++) {
+        int32_t a = pair[i].a, b = pair[i].b;
+        const icfi_seen *sa = s.seen + a, *sb = s.seen + b;
+        icfi_pair_now* now = s.now + s.session->pairs;
+        icf_real thin = sa->size > 0 && sb->size > 0 ? icfi_gleast(sa->size, sb->size)
+                                                     : icfi_gmost(sa->size, sb->size);
+        icf_result result;
+        if (!sa->faster && !sb->faster) continue;
+        if (!icfi_boxes_meet(&sa->box, &sb->box) || !icfi_may_meet(&s, a, b)) continue;
+        /* as many pairs as there is room for may be met; one that is not has room */
+        if (icfi_is_met(&s, a, b) || !icfi_may_reach(&s, a, b, dt, &now->margin)) continue;
+        now->state.a = a;
+        now->state.b = b;
+        now->state.axis = now->state.touching = 0;
+        now->first = *touches;
+        now->count = now->sensor = now->before = 0;
+        result = icfi_meet_pair(scene, &s, now, &write);
+        if (result != ICF_RESULT_OK) return (int)icfi_scene_of_world(scene, result);
+        if (!now->count || now->sensor) continue;
+        if (!icfi_gets_in(&s, now, write.next + write.written - now->count, thin / 10)) {
+            write.written -= now->count;
+            continue;
+        }
+        *touches += now->count;
+        s.session->pairs++;
+        added++;
+    }
+    if (!added) return 0;
+    return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room) ==
+           ICF_RESULT_OK;
+}
+
+/* icf_world.look_again of a scene */
+static int icfi_look_again(icf_world* world, icf_real dt)
+{
+    icf_scene* scene = ICFI_PLACE_AT(icf_scene, world, 0); /* which begins with its world */
+    icfi_stage s;
+    int32_t i, touches;
+    icf_result result;
+    icfi_stage_open(scene, &s);
+    if (!icfi_find_faster(scene, &s, dt)) return 0;
+    for (i = 0; i < s.header->collider_end; i++) {
+        if (!s.seen[i].faster) continue;
+        result = icfi_place_proxy(&s, i, dt);
+        if (result != ICF_RESULT_OK)
+            return (int)icfi_scene_refuse(scene, result, "bounds of a collider");
+    }
+    result = icf_broad_phase_update(s.broad);
+    if (result == ICF_RESULT_TOO_SMALL) {
+        int32_t needed =
+            s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
+        result = icfi_scene_room(scene, 0, needed, "pairs");
+        icfi_stage_open(scene, &s);
+        if (result == ICF_RESULT_OK) result = icf_broad_phase_update(s.broad);
+    }
+    if (result != ICF_RESULT_OK) return (int)result;
+    (void)icf_world_touches(world, &touches);
+    return icfi_meet_faster(scene, dt, &touches);
+}
+
 ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
+    int (*callers)(icf_world * world, icf_real dt);
+    int32_t pairs;
     icf_result result;
     if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
     icfi_stage_open(scene, &s);
     if (!s.session->detected)
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
+    pairs = s.session->pairs;
+    callers = scene->world.look_again;
+    scene->world.look_again = icfi_look_again;
     result = icf_world_step(&scene->world, dt);
-    if (result != ICF_RESULT_OK && result != ICF_RESULT_NOT_CONVERGED)
+    scene->world.look_again = callers;
+    icfi_stage_open(scene, &s); /* which a second look may have moved */
+    if (result < 0) {
+        s.session->pairs = pairs;
         return icfi_scene_of_world(scene, result);
+    }
     s.session->detected = 0;
     icfi_scene_commit(scene, &s);
     return result;
@@ -5971,6 +6230,16 @@ static uint64_t icfi_scene_hash_of(const icfi_scene_header* h, const unsigned ch
     return icfi_scene_words(hash, pair, 4 * (size_t)h->pair_count, 4);
 }
 
+/* Of saved bytes: all that the hash goes by, and what it does not, as room says nothing of the future */
+static uint64_t icfi_scene_checksum(const icfi_scene_header* h, const unsigned char* collider,
+                                    const unsigned char* pair)
+{
+    const int32_t room[2] = {h->colliders, h->pairs};
+    uint64_t hash = icfi_scene_hash_of(h, collider, pair, 0);
+    hash = icfi_scene_words(hash, &h->spare, 1, sizeof(icf_real));
+    return icfi_scene_words(hash, room, 2, 4);
+}
+
 ICF_API uint64_t icf_scene_hash(const icf_scene* scene)
 {
     icfi_stage s;
@@ -6004,7 +6273,7 @@ ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t ca
     icfi_stage_open(scene, &s);
     h = *s.header;
     h.checksum =
-        icfi_scene_hash_of(&h, (const unsigned char*)s.collider, (const unsigned char*)s.pair, 0);
+        icfi_scene_checksum(&h, (const unsigned char*)s.collider, (const unsigned char*)s.pair);
     ICFI_GCOPY(to, &h, sizeof h);
     to += sizeof h;
     ICFI_GCOPY(to, s.collider, (size_t)h.collider_end * sizeof *s.collider);
@@ -6035,7 +6304,7 @@ static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icf
     if (count < icfi_scene_saved(h)) return 0;
     collider = from + sizeof *h;
     pair = collider + (size_t)h->collider_end * sizeof(icfi_collider);
-    if (icfi_scene_hash_of(h, collider, pair, 0) != h->checksum) return 0;
+    if (icfi_scene_checksum(h, collider, pair) != h->checksum) return 0;
     for (i = 0; i < h->collider_end; i++) {
         icfi_collider c;
         ICFI_GCOPY(&c, collider + (size_t)i * sizeof c, sizeof c);

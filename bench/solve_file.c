@@ -10,6 +10,11 @@
    stopped, or the error. --v: also a line "v" with the velocities. --warm: contacts with the id of one
    in the problem before (IDS lines) begin with its impulse. Ends with 0 if every file could be read.
 
+   What icf_world_dump_step and icf_problem_dump write is solved with the options in it, unless others are
+   given. A problem of numbers of 32 bits has to be solved in them to end in the same bits:
+
+       cc -O2 -DICF_FLOAT -I. -o solve_file_float bench/solve_file.c -lm
+
    Without files: the problems of tests/golden, with the options of bench.h, to the tolerance 1e-6
    unless another is given, and figures at the end. */
 
@@ -28,8 +33,9 @@ static const char* const golden_kinds[GOLDEN_KINDS] = {
 
 typedef struct settings {
     icf_options solver;
-    int velocities; // print them
-    int warm;       // impulses go from problem to problem
+    int tolerance, budgets; // are given, and not those of the file
+    int velocities;         // print them
+    int warm;               // impulses go from problem to problem
     int repeat;
     double budget; // seconds that measuring one problem may take
 } settings;
@@ -75,6 +81,23 @@ static void multiply_mass(const icf_problem* p, const double* x, double* out)
     }
 }
 
+// out += A x, what couplings add to it
+static void multiply_couplings(const icf_problem* p, const size_t* first, const double* x,
+                               double* out)
+{
+    const icf_real* entry = p->coupling_blocks;
+    int32_t i, j, k;
+    for (i = 0; i < p->couplings; i++) {
+        const int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
+        for (j = 0; j < p->clique_sizes[a]; j++) {
+            for (k = 0; k < p->clique_sizes[b]; k++, entry++) {
+                out[first[a] + (size_t)j] += (double)*entry * x[first[b] + (size_t)k];
+                out[first[b] + (size_t)k] += (double)*entry * x[first[a] + (size_t)j];
+            }
+        }
+    }
+}
+
 // the diagonal of A, and where each clique begins
 static void read_diagonal(const icf_problem* p, double* diagonal, size_t* first)
 {
@@ -98,6 +121,35 @@ static double scaled_norm(const double* x, const double* diagonal, int32_t count
     return sqrt(sum);
 }
 
+// adds what a contact does to the rows of its link, velocity and angular velocity at its reference point
+static void add_contact(const icf_contact* c, const icf_contact_result* got, int32_t rows,
+                        double* gamma)
+{
+    const double along[3] = {(double)got->impulse.x, (double)got->impulse.y,
+                             (double)got->impulse.z};
+    const double about[3] = {(double)got->spin_impulse.x, (double)got->spin_impulse.y,
+                             (double)got->spin_impulse.z};
+    const double point[3] = {(double)c->point.x, (double)c->point.y, (double)c->point.z};
+    double push[3] = {0, 0, 0};
+    icf_vec3 axes[3];
+    int i;
+    if (!icfi_contact_frame(c, axes)) return;
+    for (i = 0; i < 3; i++) {
+        push[0] += along[i] * (double)axes[i].x;
+        push[1] += along[i] * (double)axes[i].y;
+        push[2] += along[i] * (double)axes[i].z;
+        if (rows < 6) continue;
+        gamma[3] += about[i] * (double)axes[i].x;
+        gamma[4] += about[i] * (double)axes[i].y;
+        gamma[5] += about[i] * (double)axes[i].z;
+    }
+    for (i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        gamma[i] += push[i];
+        if (rows == 6) gamma[3 + i] += point[j] * push[k] - point[k] * push[j];
+    }
+}
+
 /* |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|) */
 static double momentum_error(const icfp* in, const icf_workspace* workspace, const icf_real* v,
                              const double* diagonal, const size_t* first)
@@ -108,29 +160,39 @@ static double momentum_error(const icfp* in, const icf_workspace* workspace, con
     double* change = (double*)allocate(n, sizeof *change);
     double* momentum = (double*)allocate(n, sizeof *momentum);
     double* impulse = (double*)allocate(n, sizeof *impulse);
+    double* gamma = (double*)allocate(6 * (size_t)p->links, sizeof *gamma);
     const icf_real* block = p->blocks;
     double residual, scale, other;
     size_t i;
     int32_t c, b, r, k;
     for (i = 0; i < n; i++) x[i] = (double)v[i];
     multiply_mass(p, x, momentum);
+    multiply_couplings(p, first, x, momentum);
     for (i = 0; i < n; i++) x[i] = (double)v[i] - (double)p->v_free[i];
     multiply_mass(p, x, change);
+    multiply_couplings(p, first, x, change);
     for (c = 0; c < p->contacts; c++) {
+        const int32_t link = p->contact[c].link;
         icf_contact_result got;
-        double gamma[3] = {0, 0, 0};
-        if (icf_get_contact(workspace, c, &got) == ICF_RESULT_OK) {
-            gamma[0] = (double)got.impulse.x;
-            gamma[1] = (double)got.impulse.y;
-            gamma[2] = (double)got.impulse.z;
-        } else {
-            gamma[0] = gamma[1] = gamma[2] = (double)NAN;
-        }
+        if (icf_get_contact(workspace, c, &got) == ICF_RESULT_OK)
+            add_contact(p->contact + c, &got, p->link_rows[link], gamma + 6 * link);
+        else
+            gamma[6 * link] = (double)NAN;
+    }
+    for (c = 0; c < p->rows; c++) {
+        const icf_row* row = p->row + c;
+        icf_row_result got;
+        if (icf_get_row(workspace, c, &got) == ICF_RESULT_OK)
+            gamma[6 * row->link + row->row] += (double)got.impulse;
+        else
+            gamma[6 * row->link] = (double)NAN;
+    }
+    for (c = 0; c < p->links; c++) {
         for (b = p->link_start[c]; b < p->link_start[c + 1]; b++) {
             const int32_t clique = p->block_clique[b];
-            for (r = 0; r < 3; r++) {
+            for (r = 0; r < p->link_rows[c]; r++) {
                 for (k = 0; k < p->clique_sizes[clique]; k++)
-                    impulse[first[clique] + (size_t)k] += (double)*block++ * gamma[r];
+                    impulse[first[clique] + (size_t)k] += (double)*block++ * gamma[6 * c + r];
             }
         }
     }
@@ -143,6 +205,7 @@ static double momentum_error(const icfp* in, const icf_workspace* workspace, con
     free(change);
     free(momentum);
     free(impulse);
+    free(gamma);
     return residual == 0 ? 0 : residual / scale;
 }
 
@@ -172,6 +235,15 @@ typedef struct solve_job {
     icf_real* v;
 } solve_job;
 
+// those of the file, but for what is given
+static icf_options options_of(const icfp* in, const settings* set)
+{
+    icf_options o = in->version == 1 ? set->solver : in->options;
+    if (set->tolerance) o.tolerance = set->solver.tolerance;
+    if (set->budgets) o.iterations = o.factorizations = set->solver.iterations;
+    return o;
+}
+
 static void start_at_v0(const icfp* in, icf_real* v)
 {
     memcpy(v, in->v_start, (size_t)in->unknowns * sizeof *v);
@@ -188,13 +260,14 @@ static void run_solves(void* context, long count)
 
 static outcome solve(const icfp* in, const settings* set, icf_workspace* workspace, icf_real* v)
 {
+    const icf_options options = options_of(in, set);
     outcome o;
     memset(&o, 0, sizeof o);
     o.momentum_error = o.velocity_error = o.seconds = (double)NAN;
     start_at_v0(in, v);
     o.result = icf_workspace_reserve(workspace, &in->problem);
     if (o.result != ICF_RESULT_OK) return o;
-    o.result = icf_solve(&in->problem, &set->solver, workspace, v, &o.stats);
+    o.result = icf_solve(&in->problem, &options, workspace, v, &o.stats);
     if (o.result == ICF_RESULT_OK || o.result == ICF_RESULT_NOT_CONVERGED) {
         double* diagonal = (double*)allocate((size_t)in->unknowns, sizeof *diagonal);
         size_t* first = (size_t*)allocate((size_t)in->trees, sizeof *first);
@@ -203,7 +276,7 @@ static outcome solve(const icfp* in, const settings* set, icf_workspace* workspa
         o.momentum_error = momentum_error(in, workspace, v, diagonal, first);
         o.velocity_error = velocity_error(in, v, diagonal);
         job.in = in;
-        job.options = &set->solver;
+        job.options = &options;
         job.workspace = workspace;
         job.v = (icf_real*)allocate((size_t)in->unknowns, sizeof(icf_real));
         o.seconds = bench_time(run_solves, &job, set->repeat, 2e-4, set->budget);
@@ -337,6 +410,8 @@ static void remember(memory* m, const icfp* in, const icf_workspace* workspace)
 
 static int solve_file(const char* path, const settings* set, icf_workspace* workspace, totals* sum)
 {
+    static const char* const parts[] = {"",     "problem", "options", "clique", "coupling",
+                                        "link", "block",   "contact", "row"};
     icfp_file file;
     icfp in;
     char base[200], name[240];
@@ -350,6 +425,9 @@ static int solve_file(const char* path, const settings* set, icf_workspace* work
         if (set->warm && in.has_ids) recall(&before, &in);
         o = solve(&in, set, workspace, v);
         if (set->warm && in.has_ids) remember(&before, &in, workspace);
+        if (in.version == 2 && in.bits != 8 * (int)sizeof(icf_real))
+            fprintf(stderr, "%s: written in %d bits, solved in %d\n", path, (int)in.bits,
+                    8 * (int)sizeof(icf_real));
         icfp_skip_blanks(&file);
         number++;
         if (number == 1 && file.at == file.end)
@@ -358,6 +436,9 @@ static int solve_file(const char* path, const settings* set, icf_workspace* work
             snprintf(name, sizeof name, "%s#%d", base, number);
         print_outcome(name, &in, set, &o, v);
         fflush(stdout);
+        if (o.result < 0 && o.stats.part > ICF_PART_NONE && o.stats.part <= ICF_PART_ROW)
+            fprintf(stderr, "%s: %s %d%s%s\n", name, parts[o.stats.part], (int)o.stats.which,
+                    o.stats.reason ? ": " : "", o.stats.reason ? o.stats.reason : "");
         sum->problems++;
         sum->iterations += o.stats.iterations;
         sum->factorizations += o.stats.factorizations;
@@ -447,10 +528,11 @@ int main(int argc, char** argv)
     totals sum;
     char** files = (char**)allocate((size_t)argc, sizeof *files);
     char** others = (char**)allocate((size_t)argc, sizeof *others);
-    int i, file_count = 0, other_count = 0, tolerance_given = 0, ok = 1;
+    int i, file_count = 0, other_count = 0, ok = 1;
     memset(&workspace, 0, sizeof workspace);
     memset(&sum, 0, sizeof sum);
     set.solver = icf_default_options();
+    set.tolerance = set.budgets = 0;
     set.velocities = 0;
     set.warm = 0;
     set.repeat = 5;
@@ -458,11 +540,12 @@ int main(int argc, char** argv)
     for (i = 0; i < argc; i++) {
         if (i > 0 && !strcmp(argv[i], "--tol")) {
             set.solver.tolerance = (icf_real)number_argument(argc, argv, i++);
-            tolerance_given = 1;
+            set.tolerance = 1;
         } else if (i > 0 && !strcmp(argv[i], "--max-iter")) {
             const double most = number_argument(argc, argv, i++);
             set.solver.iterations = most < 2147483647 ? (int32_t)most : 2147483647;
             set.solver.factorizations = set.solver.iterations;
+            set.budgets = 1;
         } else if (i > 0 && !strcmp(argv[i], "--v")) {
             set.velocities = 1;
         } else if (i > 0 && !strcmp(argv[i], "--warm")) {
@@ -476,7 +559,7 @@ int main(int argc, char** argv)
     o = bench_parse(other_count, others);
     bench_check(&o, "--tol X --max-iter N --v --warm FILE...");
     if (file_count == 0) {
-        if (!tolerance_given) set.solver.tolerance = (icf_real)1e-6;
+        if (!set.tolerance) set.solver.tolerance = (icf_real)1e-6;
         i = run_golden(&o, &set);
         free(files);
         free(others);

@@ -61,7 +61,7 @@ static icf_real slide(icf_real slope)
     p.contact = contact;
     result = icf_workspace_reserve(&w, &p);
 
-    for (step = 1; step <= 400 && result == ICF_RESULT_OK; step++) {
+    for (step = 1; step <= 400 && result >= 0; step++) {
         for (i = 0; i < 6; i++) v_free[i] = v[i];
         v_free[0] += dt * g * level * slope;
         v_free[2] -= dt * g * level;
@@ -70,7 +70,7 @@ static icf_real slide(icf_real slope)
             contact[i].distance = pose.p.z + contact[i].point.z;
         }
         result = icf_solve(&p, NULL, &w, v, NULL);
-        if (result != ICF_RESULT_OK) break;
+        if (result < 0) break;
         pose.p = icf_vec3_add_scaled(pose.p, dt, icf_vec3_make(v[0], v[1], v[2]));
         pose.q = icf_quat_integrate(pose.q, icf_vec3_make(v[3], v[4], v[5]), dt);
         if (step % 100 == 0 && icf_get_contact(&w, 0, &r) == ICF_RESULT_OK) {
@@ -79,7 +79,7 @@ static icf_real slide(icf_real slope)
                    modes[r.mode]);
         }
     }
-    if (result != ICF_RESULT_OK) printf("refused: %s\n", icf_result_string(result));
+    if (result < 0) printf("refused: %s\n", icf_result_string(result));
     icf_workspace_destroy(&w);
     return pose.p.x;
 }

@@ -18,7 +18,7 @@ static const icf_real length = 1, dt = ICF_R(0.004);
 
 static void must(icf_world* w, icf_result result)
 {
-    if (result == ICF_RESULT_OK) return;
+    if (result >= 0) return;
     printf("%s: %s\n", icf_result_string(result), w->reason ? w->reason : "");
     exit(1);
 }

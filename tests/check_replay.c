@@ -32,7 +32,7 @@ static icf_real chance(icf_real low, icf_real high)
 
 static void must(const icf_world* w, icf_result result)
 {
-    if (result == ICF_RESULT_OK) return;
+    if (result >= 0) return;
     printf("%s: %s\n", icf_result_string(result), w->reason ? w->reason : "");
     exit(1);
 }

@@ -6,83 +6,16 @@
      - a world that is saved and loaded, cloned or moved has the same hash, and after a step of both as well
      - bytes that were changed are refused by a load
 
-   With libFuzzer, from the root of the repository:
-
-     clang -g -O1 -fsanitize=fuzzer,address,undefined -DICF_LIBFUZZER -I. tests/fuzz_world.c -lm
-
-   Without -DICF_LIBFUZZER it is a plain program: fuzz_world [COUNT [FIRST]] runs COUNT inputs made of the
-   seeds FIRST, FIRST + 1 ...; fuzz_world FILE... runs files. With -DFUZZ_SIGNED what is changed in a saved
-   world gets a checksum that fits: it may be accepted then, but nothing may crash. */
+   tests/fuzz.h says how to run it. With -DFUZZ_SIGNED what is changed in a saved world gets a checksum that
+   fits: it may be accepted then, but nothing may crash. */
 
 #define ICF_IMPLEMENTATION
 #include <assert.h>
 #define ICF_ASSERT(x) assert(x)
 #include "../icf.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef ICF_FLOAT
-#define LARGEST FLT_MAX
-#else
-#define LARGEST DBL_MAX
-#endif
-
-static const char* source = ""; /* what runs, for the message */
-static uint32_t source_number;
-
-static void fail(int line, const char* what)
-{
-    fprintf(stderr, "tests/fuzz_world.c:%d: %s (%s %lu)\n", line, what, source,
-            (unsigned long)source_number);
-    abort();
-}
-
-#define CHECK(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-// ------------------------------------------------------------------------------------------------
-// Numbers out of bytes
-
-/* Behind the last byte come random ones, so that a short input is a whole sequence */
-typedef struct bytes {
-    const uint8_t* data;
-    size_t size, at;
-    uint32_t state;
-} bytes;
-
-static bytes in;
-
-static uint32_t random_next(void)
-{
-    in.state ^= in.state << 13;
-    in.state ^= in.state >> 17;
-    in.state ^= in.state << 5;
-    return in.state;
-}
-
-static int byte(void)
-{
-    if (in.at < in.size) {
-        in.state = (in.state ^ in.data[in.at]) * 16777619u;
-        if (!in.state) in.state = 1;
-        return in.data[in.at++];
-    }
-    return (int)(random_next() >> 11 & 255u);
-}
-
-static int below(int n)
-{
-    return (byte() << 8 | byte()) % n;
-}
-
-static double between(double low, double high)
-{
-    return low + (high - low) * (byte() << 8 | byte()) / 65535.0;
-}
+#define FUZZ_COUNT 20000
+#include "fuzz.h"
 
 /* How wild numbers are: 0 good ones, 1 large and small, 2 anything */
 static int wild;
@@ -101,8 +34,8 @@ static icf_real number(double size)
             switch (byte() % 6) {
             case 0: return (icf_real)NAN;
             case 1: return (icf_real)HUGE_VAL;
-            case 2: return -LARGEST;
-            case 3: return LARGEST;
+            case 2: return -REAL_MAX;
+            case 3: return REAL_MAX;
             case 4: return (icf_real)1e-38;
             default: return (icf_real)1e30;
             }
@@ -151,7 +84,7 @@ typedef struct player {
 } player;
 
 static player p;
-static unsigned long outcomes[20];
+static unsigned long outcomes[20]; /* by NOT_CONVERGED - result */
 
 static icf_body some_body(void)
 {
@@ -320,7 +253,7 @@ static icf_touch touch(void)
 static icf_result count(icf_result result)
 {
     CHECK(result <= 0 && result > -20);
-    outcomes[-result]++;
+    outcomes[ICF_RESULT_NOT_CONVERGED - result]++;
     return result;
 }
 
@@ -395,7 +328,7 @@ static void save_and_load(void)
     room = icf_world_bytes(&d);
     memory = (unsigned char*)malloc(room);
     CHECK(memory != NULL);
-    for (i = 0; i < room; i += 1 + i / 64) memory[i] = (unsigned char)(random_next() >> 8);
+    for (i = 0; i < room; i += 1 + i / 64) memory[i] = (unsigned char)byte();
     memset(&other, 0, sizeof other);
     CHECK(icf_world_init(&other, memory, room, &d) == ICF_RESULT_OK);
     result = count(icf_world_load(&other, saved, size));
@@ -607,15 +540,11 @@ static icf_result call(void)
     }
 }
 
-static void run(const uint8_t* data, size_t size)
+static void fuzz_input(void)
 {
     icf_world_def d;
     int i, mode;
     memset(&p, 0, sizeof p);
-    in.data = data;
-    in.size = size;
-    in.at = 0;
-    in.state = 2463534242u;
     mode = byte();
     wild = 0; /* the world itself is a sound one */
     d = world_def();
@@ -640,53 +569,13 @@ static void run(const uint8_t* data, size_t size)
     free(p.memory);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
+static int fuzz_end(void)
 {
-    run(data, size);
-    return 0;
-}
-
-#ifndef ICF_LIBFUZZER
-
-static void run_seed(uint32_t seed)
-{
-    uint8_t data[5];
-    int i;
-    source = "seed";
-    source_number = seed;
-    data[0] = (uint8_t)seed;
-    for (i = 0; i < 4; i++) data[i + 1] = (uint8_t)(seed * 2654435761u >> 8 * (3 - i));
-    run(data, 5);
-}
-
-static int run_file(const char* path)
-{
-    static uint8_t data[1 << 16];
-    FILE* f = fopen(path, "rb");
-    size_t size;
-    if (!f) return 0;
-    size = fread(data, 1, sizeof data, f);
-    fclose(f);
-    source = path;
-    run(data, size);
-    return 1;
-}
-
-int main(int argc, char** argv)
-{
-    unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 0) : 20000, i;
-    const unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 0) : 1;
-    int result, files = 0, a;
-    for (a = 1; a < argc; a++) files += run_file(argv[a]);
-    if (files) n = 0;
-    for (i = 0; i < n; i++) run_seed((uint32_t)(first + i));
+    int result;
     for (result = 0; result < 20; result++) {
         if (outcomes[result])
-            printf("%s %lu\n", icf_result_string((icf_result)-result), outcomes[result]);
+            printf("%s %lu\n", icf_result_string((icf_result)(ICF_RESULT_NOT_CONVERGED - result)),
+                   outcomes[result]);
     }
     return 0;
 }
-
-#endif

@@ -1,14 +1,15 @@
 /* icfp.h - contact problems from files: the format of tests/golden/problems/README.md.
 
-   A file holds one problem or several, one after another. Each may end after its contacts, without
-   an answer, and may be followed by a line "IDS id_1 ... id_nc". Include icf.h first.
+   A file holds one problem or several, one after another. Those of version 1 may end after their
+   contacts, without an answer, and may be followed by a line "IDS id_1 ... id_nc"; those of version 2
+   are what icf_problem_dump writes. Include icf.h first.
 
        icfp_file file;
        icfp p;
        int got;
        if (!icfp_open(&file, "problem.txt")) ...            file.message says why not
        while ((got = icfp_next(&file, &p)) > 0) {
-           icf_solve(&p.problem, ..., v, ...);              v starts from p.v_start
+           icf_solve(&p.problem, &p.options, ..., v, ...);  v starts from p.v_start
            icfp_free(&p);
        }
        if (got < 0) ...                                     file.message again
@@ -21,6 +22,7 @@
 #define ICFP_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,15 @@
 #define ICFP_PRINTF
 #endif
 
-enum { ICFP_SAP, ICFP_LAGGED, ICFP_SIMILAR, ICFP_LAGGED_ANISO, ICFP_MODELS };
+/* Of version 2 contacts are of any model, and so their file */
+enum {
+    ICFP_SAP,
+    ICFP_LAGGED,
+    ICFP_SIMILAR,
+    ICFP_LAGGED_ANISO,
+    ICFP_MODELS,
+    ICFP_ANY = ICFP_MODELS
+};
 
 /* What the file says of a contact beyond what an icf_contact takes */
 typedef struct icfp_contact {
@@ -44,15 +54,17 @@ typedef struct icfp_contact {
 } icfp_contact;
 
 typedef struct icfp {
+    int32_t version, bits; /* bits of the numbers of whoever wrote the file: 64 or 32 */
     int32_t model, trees, unknowns, contacts;
     icf_problem problem;      /* points into what follows */
-    const icf_real* v_start;  /* v0, which is also problem.v_last */
-    const icfp_contact* more; /* (contacts) */
+    icf_options options;      /* the defaults where the file has none */
+    const icf_real* v_start;  /* v0, which in version 1 is also problem.v_last */
+    const icfp_contact* more; /* (contacts), of version 1 */
     int has_answer, has_ids;
     const double *v, *vc, *gamma; /* the answer: unknowns, 3 contacts, 3 contacts */
     double cost, residual, errd, cond;
     const int32_t* ids;
-    void* memory[16]; /* private */
+    void* memory[24]; /* private */
     int32_t memories;
 } icfp;
 
@@ -67,6 +79,7 @@ typedef struct icfp_file {
 ICFP_FUNCTION const char* icfp_model_name(int32_t model)
 {
     static const char* const names[ICFP_MODELS] = {"sap", "lagged", "similar", "lagged_aniso"};
+    if (model == ICFP_ANY) return "any";
     return model >= 0 && model < ICFP_MODELS ? names[model] : "?";
 }
 
@@ -285,6 +298,243 @@ ICFP_FUNCTION size_t icfp_read_contact(icfp_file* f, icfp* p, int32_t index, con
     return count;
 }
 
+/* A number of a struct, by its name in the file */
+typedef struct icfp_column {
+    const char* name;
+    size_t offset;
+    int integer;
+} icfp_column;
+
+#define ICFP_REAL(name) \
+    { \
+#name, offsetof(ICFP_STRUCT, name), 0 \
+    }
+#define ICFP_INTEGER(name) \
+    { \
+#name, offsetof(ICFP_STRUCT, name), 1 \
+    }
+enum { ICFP_COLUMNS = 64 };
+
+/* All that a file may say of a contact (0), of a row (1), of the options (2); how many names that is */
+ICFP_FUNCTION int icfp_columns(int of, const icfp_column** columns)
+{
+#define ICFP_STRUCT icf_contact
+    static const icfp_column contact[] = {
+        ICFP_INTEGER(link),
+        ICFP_INTEGER(model),
+        ICFP_INTEGER(law),
+        ICFP_REAL(point.x),
+        ICFP_REAL(point.y),
+        ICFP_REAL(point.z),
+        ICFP_REAL(normal.x),
+        ICFP_REAL(normal.y),
+        ICFP_REAL(normal.z),
+        ICFP_REAL(tangent.x),
+        ICFP_REAL(tangent.y),
+        ICFP_REAL(tangent.z),
+        ICFP_REAL(surface_velocity.x),
+        ICFP_REAL(surface_velocity.y),
+        ICFP_REAL(surface_velocity.z),
+        ICFP_REAL(distance),
+        ICFP_REAL(stiffness),
+        ICFP_REAL(dissipation),
+        ICFP_REAL(relaxation),
+        ICFP_REAL(range),
+        ICFP_INTEGER(by_force),
+        ICFP_REAL(force),
+        ICFP_REAL(near_rigid),
+        ICFP_REAL(adhesion),
+        ICFP_REAL(adhesion_range),
+        ICFP_REAL(friction),
+        ICFP_REAL(friction2),
+        ICFP_REAL(friction_static),
+        ICFP_REAL(slip_tolerance),
+        ICFP_REAL(softness),
+        ICFP_REAL(effective_mass_inverse),
+        ICFP_REAL(torsion),
+        ICFP_REAL(rolling),
+        ICFP_REAL(spin_tolerance),
+        ICFP_REAL(impulse_guess.x),
+        ICFP_REAL(impulse_guess.y),
+        ICFP_REAL(impulse_guess.z),
+        ICFP_REAL(lag.limit),
+        ICFP_REAL(lag.before),
+        ICFP_REAL(lag.impulse),
+    };
+#undef ICFP_STRUCT
+#define ICFP_STRUCT icf_row
+    static const icfp_column row[] = {
+        ICFP_INTEGER(kind),    ICFP_INTEGER(link),        ICFP_INTEGER(row),
+        ICFP_REAL(distance),   ICFP_REAL(sign),           ICFP_REAL(stiffness),
+        ICFP_REAL(relaxation), ICFP_REAL(near_rigid),     ICFP_REAL(damping),
+        ICFP_REAL(error),      ICFP_REAL(target),         ICFP_REAL(feedforward),
+        ICFP_REAL(effort),     ICFP_REAL(slip_tolerance), ICFP_REAL(softness),
+        ICFP_REAL(weight),
+    };
+#undef ICFP_STRUCT
+#define ICFP_STRUCT icf_options
+    static const icfp_column options[] = {
+        ICFP_REAL(tolerance),         ICFP_REAL(energy),       ICFP_INTEGER(iterations),
+        ICFP_INTEGER(factorizations), ICFP_INTEGER(iterative),
+    };
+#undef ICFP_STRUCT
+    *columns = of == 0 ? contact : of == 1 ? row : options;
+    return (int)((of == 0   ? sizeof contact
+                  : of == 1 ? sizeof row
+                            : sizeof options) /
+                 sizeof(icfp_column));
+}
+
+ICFP_FUNCTION void icfp_expect(icfp_file* f, const char* word)
+{
+    if (!f->failed && !icfp_word(f, word)) icfp_fail(f, "%s should be here", word);
+}
+
+/* Structs, after the word that tells of them: names, and the numbers that go by them. What the file does not
+   name stays as it is. */
+ICFP_FUNCTION void icfp_read_structs(icfp_file* f, const char* word, int of, int32_t count,
+                                     void* structs, size_t bytes)
+{
+    const icfp_column *columns, *column[ICFP_COLUMNS];
+    int known = icfp_columns(of, &columns), k, j;
+    int32_t names, i;
+    icfp_expect(f, word);
+    names = icfp_integer(f, "the number of names", 0, ICFP_COLUMNS);
+    for (k = 0; k < names && !f->failed; k++) {
+        for (j = 0; j < known && !icfp_word(f, columns[j].name); j++) continue;
+        if (j == known) icfp_fail(f, "a name after %s that is not known", word);
+        if (j < known) column[k] = columns + j;
+    }
+    for (i = 0; i < count && !f->failed; i++) {
+        for (k = 0; k < names && !f->failed; k++) {
+            char* at = (char*)structs + (size_t)i * bytes + column[k]->offset;
+            if (column[k]->integer) {
+                const int32_t n = icfp_integer(f, column[k]->name, -2147483647 - 1, 2147483647);
+                memcpy(at, &n, sizeof n);
+            } else {
+                const icf_real x = (icf_real)icfp_number(f, column[k]->name);
+                memcpy(at, &x, sizeof x);
+            }
+        }
+    }
+}
+
+/* Numbers behind those that are there already */
+ICFP_FUNCTION void icfp_append(icfp_file* f, icf_real* to, size_t* used, size_t room, size_t count,
+                               const char* what)
+{
+    for (; count > 0 && !f->failed; count--) {
+        const double x = icfp_number(f, what);
+        if (!f->failed && *used == room) icfp_fail(f, "too many numbers");
+        if (!f->failed) to[(*used)++] = (icf_real)x;
+    }
+}
+
+/* Version 2, after that number: all that an icf_problem and icf_options have */
+ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
+{
+    icf_problem q = icf_default_problem();
+    int32_t *sizes, *pairs, *rows, *start, *cliques;
+    icf_real *coupling, *blocks, *bias;
+    icf_contact* contact;
+    icf_row* row;
+    size_t squares = 0, room, at = 0, used = 0;
+    int32_t count, i, k, sum = 0;
+
+    p->model = ICFP_ANY;
+    p->bits = icfp_integer(f, "the bits of a number", 32, 64);
+    q.cliques = p->trees = icfp_integer(f, "the number of cliques", 0, icfp_room(f));
+    p->unknowns = icfp_integer(f, "the number of velocities", 0, icfp_room(f));
+    q.couplings = icfp_integer(f, "the number of couplings", 0, icfp_room(f));
+    q.links = icfp_integer(f, "the number of links", 0, icfp_room(f));
+    count = icfp_integer(f, "the number of blocks", 0, icfp_room(f));
+    q.contacts = p->contacts = icfp_integer(f, "the number of contacts", 0, icfp_room(f) / 20);
+    q.rows = icfp_integer(f, "the number of rows", 0, icfp_room(f) / 8);
+    q.dt = (icf_real)icfp_number(f, "dt");
+    icfp_read_structs(f, "OPTIONS", 2, 1, &p->options, sizeof p->options);
+
+    icfp_expect(f, "CLIQUES");
+    sizes = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *sizes);
+    for (i = 0; i < p->trees && !f->failed; i++) {
+        sizes[i] = icfp_integer(f, "the size of a clique", 0, p->unknowns - sum);
+        sum += sizes[i];
+        squares += (size_t)sizes[i] * (size_t)sizes[i];
+    }
+    if (!f->failed && sum != p->unknowns)
+        icfp_fail(f, "the sizes of the cliques add up to %d, not %d", (int)sum, (int)p->unknowns);
+    if (!f->failed && squares > (size_t)icfp_room(f))
+        icfp_fail(f, "the file is too short for its mass matrices");
+    q.clique_sizes = sizes;
+    q.mass = icfp_reals(f, p, squares, "A");
+    icfp_expect(f, "FREE");
+    q.v_free = icfp_reals(f, p, (size_t)p->unknowns, "v*");
+    icfp_expect(f, "LAST");
+    q.v_last = icfp_reals(f, p, (size_t)p->unknowns, "the velocity before");
+    icfp_expect(f, "START");
+    p->v_start = icfp_reals(f, p, (size_t)p->unknowns, "the velocity to start from");
+    if (!f->failed && icfp_word(f, "BOUND")) q.mass_bound = icfp_reals(f, p, squares, "the bound");
+
+    icfp_expect(f, "COUPLINGS");
+    room = q.couplings ? (size_t)icfp_room(f) : 0;
+    pairs = (int32_t*)icfp_memory(f, p, 2 * (size_t)q.couplings, sizeof *pairs);
+    coupling = (icf_real*)icfp_memory(f, p, room, sizeof *coupling);
+    for (i = 0; i < q.couplings && !f->failed; i++) {
+        for (k = 0; k < 2; k++)
+            pairs[2 * i + k] = icfp_integer(f, "a clique of a coupling", 0, p->trees - 1);
+        if (!f->failed)
+            icfp_append(f, coupling, &used, room,
+                        (size_t)sizes[pairs[2 * i]] * (size_t)sizes[pairs[2 * i + 1]],
+                        "a coupling");
+    }
+    q.coupling_pairs = pairs;
+    q.coupling_blocks = coupling;
+
+    icfp_expect(f, "LINKS");
+    room = q.links ? (size_t)icfp_room(f) : 0;
+    rows = (int32_t*)icfp_memory(f, p, (size_t)q.links, sizeof *rows);
+    start = (int32_t*)icfp_memory(f, p, (size_t)q.links + 1, sizeof *start);
+    cliques = (int32_t*)icfp_memory(f, p, (size_t)count, sizeof *cliques);
+    bias = (icf_real*)icfp_memory(f, p, 6 * (size_t)q.links, sizeof *bias);
+    blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
+    for (i = 0, used = 0; i < q.links && !f->failed; i++) {
+        rows[i] = icfp_integer(f, "the rows of a link", 1, 6);
+        start[i + 1] = start[i] + icfp_integer(f, "the blocks of a link", 0, count - start[i]);
+        icfp_append(f, bias, &at, 6 * (size_t)q.links, (size_t)rows[i], "a bias");
+        for (k = start[i]; k < start[i + 1] && !f->failed; k++) {
+            cliques[k] = icfp_integer(f, "the clique of a block", 0, p->trees - 1);
+            if (!f->failed)
+                icfp_append(f, blocks, &used, room, (size_t)rows[i] * (size_t)sizes[cliques[k]],
+                            "K");
+        }
+    }
+    if (!f->failed && start[q.links] != count)
+        icfp_fail(f, "%d blocks, not %d", (int)start[q.links], (int)count);
+    q.link_rows = rows;
+    q.link_start = start;
+    q.block_clique = cliques;
+    q.blocks = blocks;
+    q.link_bias = bias;
+
+    contact = (icf_contact*)icfp_memory(f, p, (size_t)q.contacts, sizeof *contact);
+    for (i = 0; i < q.contacts && !f->failed; i++) contact[i] = icf_default_contact();
+    icfp_read_structs(f, "CONTACTS", 0, q.contacts, contact, sizeof *contact);
+    for (i = 0; i < q.contacts && !f->failed; i++) {
+        if (contact[i].link < 0 || contact[i].link >= q.links)
+            icfp_fail(f, "contact %d: link %d", (int)i, (int)contact[i].link);
+    }
+    q.contact = contact;
+    row = (icf_row*)icfp_memory(f, p, (size_t)q.rows, sizeof *row);
+    for (i = 0; i < q.rows && !f->failed; i++) row[i] = icf_default_row(ICF_ROW_LIMIT);
+    icfp_read_structs(f, "ROWS", 1, q.rows, row, sizeof *row);
+    for (i = 0; i < q.rows && !f->failed; i++) {
+        if (row[i].link < 0 || row[i].link >= q.links)
+            icfp_fail(f, "row %d: link %d", (int)i, (int)row[i].link);
+    }
+    q.row = row;
+    icfp_expect(f, "END");
+    p->problem = q;
+}
+
 ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
 {
     icf_problem q = icf_default_problem();
@@ -299,7 +549,13 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
         icfp_fail(f, "a problem begins with ICFP");
         return;
     }
-    icfp_integer(f, "the version after ICFP", 1, 1);
+    p->version = icfp_integer(f, "the version after ICFP", 1, 2);
+    p->bits = 64;
+    p->options = icf_default_options();
+    if (p->version == 2) {
+        if (!f->failed) icfp_read_any(f, p);
+        return;
+    }
     p->model = icfp_integer(f, "the model", 0, ICFP_MODELS - 1);
     p->trees = icfp_integer(f, "the number of trees", 1, icfp_room(f));
     p->unknowns = icfp_integer(f, "the number of velocities", 1, icfp_room(f));

@@ -79,7 +79,11 @@ static void test_result_strings(void)
     TEST_CHECK(ICF_RESULT_OK == 0);
     TEST_CHECK(!strcmp(ok, "ok"));
     TEST_CHECK(unknown != NULL && !strcmp(unknown, "unknown result"));
-    TEST_CHECK(!strcmp(icf_result_string((icf_result)1), "unknown result"));
+    TEST_CHECK(!strcmp(icf_result_string((icf_result)99), "unknown result"));
+
+    /* what is done but short of something is above 0 */
+    TEST_CHECK(ICF_RESULT_NOT_CONVERGED > 0);
+    TEST_CHECK(!strcmp(icf_result_string(ICF_RESULT_NOT_CONVERGED), "not converged"));
 
     /* errors are -1, -2, ... without a gap, and what follows the last is unknown */
     for (code = -1;

@@ -1571,19 +1571,482 @@ static void test_reader(void)
     icfp_close(&file);
 }
 
+// ------------------------------------------------------------------------------------------------
+// Problems as text
+
+/* What icf_problem_dump writes, in a block without a byte to spare; free it */
+static char* text_of(const icf_problem* p, const icf_options* options, const icf_real* v,
+                     size_t* length)
+{
+    size_t measured = 0;
+    icf_result result = icf_problem_dump(p, options, v, NULL, 0, &measured);
+    char* text = (char*)allocate(measured, 1); /* one more than that */
+    TEST_CHECK_(result == ICF_RESULT_OK, "measured: %s", icf_result_string(result));
+    result = icf_problem_dump(p, options, v, text, measured + 1, length);
+    TEST_CHECK_(result == ICF_RESULT_OK, "written: %s", icf_result_string(result));
+    TEST_CHECK(*length == measured && strlen(text) == measured);
+    return text;
+}
+
+/* Of a text that holds one problem, that; icfp_free it */
+static icfp problem_of(const char* text, size_t length)
+{
+    icfp_file file;
+    icfp p, none;
+    int got;
+    icfp_open_text(&file, "text", text, length);
+    got = icfp_next(&file, &p);
+    TEST_ASSERT_(got == 1, "%s", file.message);
+    TEST_CHECK(icfp_next(&file, &none) == 0);
+    TEST_CHECK(p.version == 2 && p.bits == 8 * (int)sizeof(icf_real) && p.model == ICFP_ANY);
+    return p;
+}
+
+static int same_bits(const void* a, const void* b, size_t bytes)
+{
+    return bytes == 0 || memcmp(a, b, bytes) == 0;
+}
+
+/* The numbers of two structs, by the names that the reader knows */
+static int same_struct(int of, const void* a, const void* b)
+{
+    const icfp_column* column;
+    int count = icfp_columns(of, &column), i, same = 1;
+    for (i = 0; i < count; i++) {
+        const size_t bytes = column[i].integer ? sizeof(int32_t) : sizeof(icf_real);
+        same &= TEST_CHECK_(
+            !memcmp((const char*)a + column[i].offset, (const char*)b + column[i].offset, bytes),
+            "%s is not what was written", column[i].name);
+    }
+    return same;
+}
+
+static void check_same_problem(const icf_problem* a, const icf_problem* b)
+{
+    const size_t real = sizeof(icf_real), integer = sizeof(int32_t);
+    size_t n = 0, squares = 0, entries = 0, bias = 0, couplings = 0;
+    int32_t i, k;
+    TEST_ASSERT(a->cliques == b->cliques && a->couplings == b->couplings && a->links == b->links &&
+                a->contacts == b->contacts && a->rows == b->rows);
+    TEST_CHECK(same_bits(&a->dt, &b->dt, real));
+    TEST_ASSERT(same_bits(a->clique_sizes, b->clique_sizes, (size_t)a->cliques * integer));
+    TEST_ASSERT(
+        same_bits(a->coupling_pairs, b->coupling_pairs, 2 * (size_t)a->couplings * integer));
+    TEST_ASSERT(same_bits(a->link_rows, b->link_rows, (size_t)a->links * integer));
+    if (a->links)
+        TEST_ASSERT(same_bits(a->link_start, b->link_start, ((size_t)a->links + 1) * integer));
+    for (i = 0; i < a->cliques; i++) {
+        n += (size_t)a->clique_sizes[i];
+        squares += (size_t)a->clique_sizes[i] * (size_t)a->clique_sizes[i];
+    }
+    for (i = 0; i < a->couplings; i++)
+        couplings += (size_t)a->clique_sizes[a->coupling_pairs[2 * i]] *
+                     (size_t)a->clique_sizes[a->coupling_pairs[2 * i + 1]];
+    for (i = 0; i < a->links; i++) {
+        bias += (size_t)a->link_rows[i];
+        for (k = a->link_start[i]; k < a->link_start[i + 1]; k++)
+            entries += (size_t)a->link_rows[i] * (size_t)a->clique_sizes[a->block_clique[k]];
+    }
+    TEST_CHECK(same_bits(a->mass, b->mass, squares * real));
+    TEST_CHECK(same_bits(a->v_free, b->v_free, n * real));
+    if (a->v_last) TEST_CHECK(same_bits(a->v_last, b->v_last, n * real));
+    TEST_CHECK(!a->mass_bound == !b->mass_bound);
+    if (a->mass_bound) TEST_CHECK(same_bits(a->mass_bound, b->mass_bound, squares * real));
+    TEST_CHECK(same_bits(a->coupling_blocks, b->coupling_blocks, couplings * real));
+    TEST_CHECK(same_bits(a->blocks, b->blocks, entries * real));
+    if (a->link_bias) TEST_CHECK(same_bits(a->link_bias, b->link_bias, bias * real));
+    for (i = 0; i < a->contacts; i++) same_struct(0, a->contact + i, b->contact + i);
+    for (i = 0; i < a->rows; i++) same_struct(1, a->row + i, b->row + i);
+}
+
+/* Every golden problem, written and read: the same numbers, and the same answer */
+static void check_written(const icfp* p, int model, int kind)
+{
+    icf_options options = icf_default_options();
+    size_t length;
+    char* text;
+    icfp back;
+    run a, b;
+    (void)model;
+    options.tolerance = (icf_real)3e-4;
+    text = text_of(&p->problem, &options, p->v_start, &length);
+    back = problem_of(text, length);
+    TEST_CHECK(back.unknowns == p->unknowns && back.contacts == p->contacts);
+    TEST_CHECK(same_bits(back.v_start, p->v_start, (size_t)p->unknowns * sizeof(icf_real)));
+    check_same_problem(&p->problem, &back.problem);
+    same_struct(2, &options, &back.options);
+    if (!is_large(kind)) {
+        a = solve_problem(&p->problem, p->unknowns, &options, p->v_start);
+        b = solve_problem(&back.problem, back.unknowns, &back.options, back.v_start);
+        TEST_CHECK(a.result == b.result && same_bits(a.v, b.v, (size_t)p->unknowns * sizeof *a.v));
+        TEST_CHECK(a.stats.iterations == b.stats.iterations && a.stats.cost == b.stats.cost);
+        run_free(&a);
+        run_free(&b);
+    }
+    icfp_free(&back);
+    free(text);
+}
+
+static void test_written(void)
+{
+    for_each_problem(check_written);
+}
+
+static icf_real random_bits_real(void)
+{
+    static const double special[] = {0.0, -0.0,  1,      -1,     0.1,    99999,  100000,
+                                     -3,  15.75, 1e-300, 1e-320, -1e300, 1e-40f, -1e-45f};
+    icf_real x;
+    unsigned char bytes[sizeof x];
+    size_t i;
+    if (random_below(4) == 0) {
+        const double y = special[random_below((int)(sizeof special / sizeof *special))];
+        /* not beyond what a real holds */
+        return (icf_real)(y > (double)REAL_MAX    ? (double)REAL_MAX
+                          : y < -(double)REAL_MAX ? -(double)REAL_MAX
+                                                  : y);
+    }
+    if (random_below(3) == 0) { /* what people write */
+        static const double units[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+        const int n = random_below(2) ? random_below(30000000) : random_below(1000);
+        return (icf_real)(n / units[random_below(9)]);
+    }
+    do {
+        for (i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(random_bits() >> 7);
+        memcpy(&x, bytes, sizeof x);
+    } while (!is_finite((double)x));
+    return x;
+}
+
+static void fill_struct(int of, void* to)
+{
+    const icfp_column* column;
+    int count = icfp_columns(of, &column), i;
+    for (i = 0; i < count; i++) {
+        const int32_t n = (int32_t)random_bits();
+        const icf_real x = random_bits_real();
+        if (column[i].integer)
+            memcpy((char*)to + column[i].offset, &n, sizeof n);
+        else
+            memcpy((char*)to + column[i].offset, &x, sizeof x);
+    }
+}
+
+enum { ODD_CLIQUES = 4, ODD_LINKS = 3, ODD_STRUCTS = 8 };
+
+/* A problem with all that there can be, and any numbers in it */
+typedef struct odd_problem {
+    icf_problem p;
+    icf_options options;
+    int32_t sizes[ODD_CLIQUES], pairs[4], rows[ODD_LINKS], start[ODD_LINKS + 1], cliques[4];
+    icf_real mass[39], bound[39], v[9], v_free[9], v_last[9], coupling[9], blocks[100], bias[10];
+    icf_contact contact[ODD_STRUCTS];
+    icf_row row[ODD_STRUCTS];
+} odd_problem;
+
+static void odd_make(odd_problem* o)
+{
+    static const int32_t sizes[ODD_CLIQUES] = {5, 0, 3, 1}, pairs[4] = {2, 3, 3, 0};
+    static const int32_t rows[ODD_LINKS] = {6, 1, 3}, start[ODD_LINKS + 1] = {0, 3, 3, 4};
+    static const int32_t cliques[4] = {3, 1, 0, 2};
+    size_t i;
+    memset(o, 0, sizeof *o);
+    memcpy(o->sizes, sizes, sizeof sizes);
+    memcpy(o->pairs, pairs, sizeof pairs);
+    memcpy(o->rows, rows, sizeof rows);
+    memcpy(o->start, start, sizeof start);
+    memcpy(o->cliques, cliques, sizeof cliques);
+    for (i = 0; i < 39; i++) o->mass[i] = random_bits_real(), o->bound[i] = random_bits_real();
+    for (i = 0; i < 9; i++) {
+        o->v[i] = random_bits_real();
+        o->v_free[i] = random_bits_real();
+        o->v_last[i] = random_bits_real();
+        o->coupling[i] = random_bits_real();
+    }
+    for (i = 0; i < 100; i++) o->blocks[i] = random_bits_real();
+    for (i = 0; i < 10; i++) o->bias[i] = random_bits_real();
+    for (i = 0; i < ODD_STRUCTS; i++) {
+        o->contact[i] = icf_default_contact();
+        fill_struct(0, &o->contact[i]);
+        o->contact[i].link = (int32_t)i % ODD_LINKS;
+        o->contact[i].model = (int32_t)i - 2;
+        o->contact[i].law = i == 4 ? ICF_LAW_CUSTOM : (int32_t)(i % 5); /* 4 is of SAP */
+        o->row[i] = icf_default_row(ICF_ROW_MOTOR);
+        fill_struct(1, &o->row[i]);
+        o->row[i].link = (int32_t)i % ODD_LINKS;
+    }
+    o->options = icf_default_options();
+    fill_struct(2, &o->options);
+    o->p = icf_default_problem();
+    o->p.dt = random_bits_real();
+    o->p.cliques = ODD_CLIQUES;
+    o->p.clique_sizes = o->sizes;
+    o->p.mass = o->mass;
+    o->p.v_free = o->v_free;
+    o->p.v_last = o->v_last;
+    o->p.couplings = 2;
+    o->p.coupling_pairs = o->pairs;
+    o->p.coupling_blocks = o->coupling;
+    o->p.mass_bound = o->bound;
+    o->p.links = ODD_LINKS;
+    o->p.link_rows = o->rows;
+    o->p.link_start = o->start;
+    o->p.block_clique = o->cliques;
+    o->p.blocks = o->blocks;
+    o->p.link_bias = o->bias;
+    o->p.contacts = o->p.rows = ODD_STRUCTS;
+    o->p.contact = o->contact;
+    o->p.row = o->row;
+}
+
+/* Any numbers come back with their bits, whether or not icf_solve would take them. */
+static void test_numbers(void)
+{
+    static odd_problem o;
+    int trial;
+    random_seed(SEED);
+    for (trial = 0; trial < 200; trial++) {
+        size_t length;
+        char* text;
+        icfp back;
+        odd_make(&o);
+        if (trial % 4 == 1) o.p.v_last = NULL;
+        if (trial % 4 == 2) o.p.mass_bound = NULL;
+        if (trial % 4 == 3) o.p.link_bias = NULL;
+        text = text_of(&o.p, &o.options, o.v, &length);
+        back = problem_of(text, length);
+        check_same_problem(&o.p, &back.problem);
+        same_struct(2, &o.options, &back.options);
+        TEST_CHECK(same_bits(back.v_start, o.v, sizeof o.v));
+        if (!o.p.v_last) TEST_CHECK(same_bits(back.problem.v_last, o.v, sizeof o.v));
+        icfp_free(&back);
+        free(text);
+    }
+
+    /* what is no number is told of as well */
+    {
+        size_t length;
+        char* text;
+        icfp back;
+        odd_make(&o);
+        o.mass[0] = (icf_real)HUGE_VAL;
+        o.v[1] = -(icf_real)HUGE_VAL;
+        o.bias[2] = (icf_real)NAN;
+        text = text_of(&o.p, NULL, o.v, &length);
+        back = problem_of(text, length);
+        TEST_CHECK(back.problem.mass[0] == o.mass[0] && back.v_start[1] == o.v[1]);
+        TEST_CHECK(back.problem.link_bias[2] != back.problem.link_bias[2]);
+        TEST_CHECK(back.options.tolerance == icf_default_options().tolerance);
+        icfp_free(&back);
+        free(text);
+    }
+
+    /* nothing at all */
+    {
+        icf_problem none = icf_default_problem();
+        icf_options options = icf_default_options();
+        size_t length;
+        char* text;
+        icfp back;
+        run r;
+        none.dt = 1;
+        text = text_of(&none, NULL, NULL, &length);
+        back = problem_of(text, length);
+        r = solve_problem(&back.problem, 0, &options, back.v_start);
+        TEST_CHECK(back.unknowns == 0 && back.problem.links == 0 && r.result == ICF_RESULT_OK);
+        run_free(&r);
+        icfp_free(&back);
+        free(text);
+    }
+}
+
+/* Marks the members that the reader knows; what is left between them, before `end`, must be too little for a
+   number. */
+static void check_members(int of, size_t end, size_t holes)
+{
+    unsigned char known[sizeof(icf_contact) + sizeof(icf_row) + sizeof(icf_options)];
+    const icfp_column* column;
+    int count = icfp_columns(of, &column), i;
+    size_t k, run_length = 0;
+    memset(known, 0, sizeof known);
+    for (i = 0; i < count; i++) {
+        for (k = 0; k < (column[i].integer ? sizeof(int32_t) : sizeof(icf_real)); k++)
+            known[column[i].offset + k] = 1;
+    }
+    for (k = 0; k < end; k++) {
+        run_length = known[k] ? 0 : run_length + 1;
+        TEST_CHECK_(run_length < holes, "struct %d: a member at %d that text does not have", of,
+                    (int)k);
+    }
+}
+
+/* A member of a contact, row or options that is new has to be written and read. (An integer that is where
+   the compiler left a hole in double, is found in float.) */
+static void test_members(void)
+{
+    check_members(0, offsetof(icf_contact, custom), sizeof(icf_real));
+    check_members(1, offsetof(icf_row, cookie), sizeof(icf_real));
+    check_members(2, offsetof(icf_options, should_stop), sizeof(void*));
+    TEST_CHECK(sizeof(icf_contact) - offsetof(icf_contact, custom) <= 3 * sizeof(void*));
+    TEST_CHECK(sizeof(icf_row) - offsetof(icf_row, cookie) <= sizeof(icf_real));
+    TEST_CHECK(sizeof(icf_options) - offsetof(icf_options, should_stop) <= 8 * sizeof(void*));
+}
+
+/* What icf_problem_dump refuses leaves the text as it was, and *length 0, unless it is too short. */
+static void test_not_written(void)
+{
+    static odd_problem o;
+    const icf_real* v;
+    size_t length, measured, i;
+    char *text, here[8];
+    int what;
+    random_seed(SEED);
+    odd_make(&o);
+    text = text_of(&o.p, &o.options, o.v, &measured);
+    free(text);
+    text = (char*)allocate(measured + 16, 1);
+    for (i = 0; i <= measured + 1; i += i < 40 || i > measured - 40 ? 1 : 37) {
+        size_t k;
+        icf_result result;
+        memset(text, 0x5a, measured + 16);
+        result = icf_problem_dump(&o.p, &o.options, o.v, text, i, &length);
+        TEST_CHECK(length == measured);
+        TEST_CHECK_(result == (i > measured ? ICF_RESULT_OK : ICF_RESULT_TOO_SMALL), "%d of %d: %s",
+                    (int)i, (int)measured, icf_result_string(result));
+        for (k = i > measured ? measured + 1 : 0; k < measured + 16; k++) {
+            if (text[k] != 0x5a) TEST_CHECK_(0, "wrote at %d of %d", (int)k, (int)i);
+        }
+    }
+    memset(text, 0x5a, measured + 16);
+    for (what = 0; what < 20; what++) {
+        icf_options options;
+        icf_result expected = ICF_RESULT_BAD_ARGUMENT, result;
+        odd_make(&o);
+        v = o.v;
+        options = o.options;
+        length = 77;
+        switch (what) {
+        case 0: v = NULL; break;
+        case 1: o.p.mass = NULL; break;
+        case 2: o.p.v_free = NULL; break;
+        case 3: o.p.links = -1; break;
+        case 4: o.rows[1] = 7; break;
+        case 5: o.start[2] = 2; break;
+        case 6: o.cliques[3] = ODD_CLIQUES; break;
+        case 7: o.pairs[1] = -1; break;
+        case 8: o.contact[3].link = ODD_LINKS; break;
+        case 9: o.row[3].link = -1; break;
+        case 10: o.p.blocks = NULL; break;
+        case 11: o.p.contact = NULL; break;
+        case 12: o.sizes[0] = -1; break;
+        case 13:
+            o.contact[7].law = ICF_LAW_CUSTOM;
+            expected = ICF_RESULT_BAD_LAW;
+            break;
+        case 14:
+            o.contact[1].cookie = 0;
+            expected = ICF_RESULT_BAD_DEF;
+            break;
+        case 15:
+            o.row[1].cookie = 0;
+            expected = ICF_RESULT_BAD_DEF;
+            break;
+        case 16:
+            options.cookie = 0;
+            expected = ICF_RESULT_BAD_DEF;
+            break;
+        case 17:
+            o.sizes[0] = 46001;
+            expected = ICF_RESULT_OVERFLOW;
+            break;
+        case 18: o.p.coupling_blocks = NULL; break;
+        default: o.start[0] = 1; break;
+        }
+        result = icf_problem_dump(&o.p, &options, v, text, measured + 16, &length);
+        TEST_CHECK_(result == expected && length == 0, "%d: %s, %d", what,
+                    icf_result_string(result), (int)length);
+        for (i = 0; i < measured + 16 && text[i] == 0x5a; i++) continue;
+        TEST_CHECK(i == measured + 16);
+    }
+    odd_make(&o);
+    TEST_CHECK(icf_problem_dump(NULL, NULL, o.v, text, 9, &length) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_problem_dump(&o.p, NULL, o.v, text, 9, NULL) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_problem_dump(&o.p, NULL, o.v, NULL, 9, &length) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_problem_dump(&o.p, NULL, o.v, here, 0, &length) == ICF_RESULT_TOO_SMALL);
+    free(text);
+}
+
+/* A text that is cut is refused, wherever; one that is damaged is refused or has sizes in range. */
+static void test_damaged_text(void)
+{
+    static odd_problem o;
+    size_t length, cut, i;
+    char *text, *other;
+    int trial, read = 0, refused = 0;
+    random_seed(SEED);
+    odd_make(&o);
+    text = text_of(&o.p, &o.options, o.v, &length);
+    other = (char*)allocate(length, 1);
+    for (cut = 1; cut < length - 1; cut++) {
+        icfp_file file;
+        icfp p;
+        memcpy(other, text, cut);
+        other[cut] = 0;
+        icfp_open_text(&file, "cut", other, cut);
+        TEST_CHECK_(icfp_next(&file, &p) < 0 && !strncmp(file.message, "cut:", 4), "%d bytes",
+                    (int)cut);
+    }
+    for (trial = 0; trial < 4000; trial++) {
+        icfp_file file;
+        icfp p;
+        int got;
+        memcpy(other, text, length + 1);
+        for (i = 0; i <= (size_t)trial % 3; i++)
+            other[random_below(trial % 2 ? 300 : (int)length)] =
+                trial % 5 ? "0123456789-.xp \nnf"[random_below(18)] : (char)random_bits();
+        icfp_open_text(&file, "damaged", other, length);
+        got = icfp_next(&file, &p);
+        if (got == 1) {
+            int32_t sum = 0, t;
+            for (t = 0; t < p.trees; t++) sum += p.problem.clique_sizes[t];
+            TEST_CHECK(sum == p.unknowns);
+            if (p.version == 2) {
+                for (t = 0; t < p.problem.link_start[p.problem.links]; t++)
+                    TEST_CHECK(p.problem.block_clique[t] >= 0 &&
+                               p.problem.block_clique[t] < p.trees);
+                for (t = 0; t < p.problem.contacts; t++)
+                    TEST_CHECK(p.problem.contact[t].link >= 0 &&
+                               p.problem.contact[t].link < p.problem.links);
+            }
+            icfp_free(&p);
+            read++;
+        } else {
+            refused++;
+        }
+    }
+    TEST_CHECK_(read >= 300 && refused >= 300, "%d read, %d refused", read, refused);
+    free(text);
+    free(other);
+}
+
 TEST_LIST = {
-    {"reader",     test_reader    },
-    {"answers",    test_answers   },
-    {"warm_start", test_warm_start},
-    {"starts",     test_starts    },
-    {"tolerances", test_tolerances},
-    {"units",      test_units     },
-    {"history",    test_history   },
-    {"budgets",    test_budgets   },
-    {"modes",      test_modes     },
-    {"masses",     test_masses    },
-    {"islands",    test_islands   },
-    {"memory",     test_memory    },
-    {"iterative",  test_iterative },
-    {NULL,         NULL           }
+    {"reader",       test_reader      },
+    {"written",      test_written     },
+    {"numbers",      test_numbers     },
+    {"members",      test_members     },
+    {"not_written",  test_not_written },
+    {"damaged_text", test_damaged_text},
+    {"answers",      test_answers     },
+    {"warm_start",   test_warm_start  },
+    {"starts",       test_starts      },
+    {"tolerances",   test_tolerances  },
+    {"units",        test_units       },
+    {"history",      test_history     },
+    {"budgets",      test_budgets     },
+    {"modes",        test_modes       },
+    {"masses",       test_masses      },
+    {"islands",      test_islands     },
+    {"memory",       test_memory      },
+    {"iterative",    test_iterative   },
+    {NULL,           NULL             }
 };

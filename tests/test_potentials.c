@@ -1578,6 +1578,34 @@ static void test_static_friction(void)
     }
 }
 
+/* In between, the smooth step 3 t^2 - 2 t^3 from 5 slip tolerances to 15, in any direction */
+static void test_static_friction_range(void)
+{
+    int model, i, j;
+    random_seed(SEED);
+    for (model = 0; model < MODELS; model++) {
+        for (i = 0; i < 20; i++) {
+            setting s = random_setting(model, ICF_LAW_HUNT_CROSSLEY);
+            wide still, dynamic, vs = (wide)s.contact.slip_tolerance;
+            s.contact.friction = real(random_scale(0.1, 1));
+            s.contact.friction_static = real((double)s.contact.friction * random_between(1.05, 3));
+            s.contact.friction2 = -1;
+            dynamic = (wide)s.contact.friction;
+            still = (wide)s.contact.friction_static;
+            for (j = 0; j <= 40; j++) {
+                double angle = random_between(0, 6.28);
+                wide t, mu;
+                s.v0[0] = real((double)vs * j / 2 * cos(angle));
+                s.v0[1] = real((double)vs * j / 2 * sin(angle));
+                t = (hypotl((wide)s.v0[0], (wide)s.v0[1]) / vs - 5) / 10;
+                t = t < 0 ? 0 : t > 1 ? 1 : t;
+                mu = still + (dynamic - still) * t * t * (3 - 2 * t);
+                check_near(make(&s).mu1, mu, 16 * (wide)EPS * still, "mu between");
+            }
+        }
+    }
+}
+
 /* Pulls with the same force at every velocity, within its range, and has no friction of its own */
 static void test_adhesion(void)
 {
@@ -3468,6 +3496,7 @@ TEST_LIST = {
     {"sap_numbers",              test_sap_numbers             },
     {"near_rigid",               test_near_rigid              },
     {"static_friction",          test_static_friction         },
+    {"static_friction_range",    test_static_friction_range   },
     {"adhesion",                 test_adhesion                },
     {"by_force",                 test_by_force                },
     {"by_force_damped",          test_by_force_damped         },

@@ -336,8 +336,10 @@ static icf_result solve_in(const scene* s, size_t bytes, const icf_options* opti
         TEST_CHECK(stats->certificate >= 0 && stats->momentum_error >= 0);
         TEST_CHECK(result != ICF_RESULT_OK || stats->stop == ICF_STOP_CONVERGED ||
                    stats->stop == ICF_STOP_FLOOR || stats->stop == ICF_STOP_NONE);
-        TEST_CHECK(result == ICF_RESULT_OK || stats->stop == ICF_STOP_ITERATIONS ||
-                   stats->stop == ICF_STOP_FACTORIZATIONS || stats->stop == ICF_STOP_CALLER);
+        TEST_CHECK(result == ICF_RESULT_OK || stats->stop >= ICF_STOP_SHORT);
+        /* rounding is no excuse for a large error */
+        if (stats->stop == ICF_STOP_FLOOR)
+            TEST_CHECK(stats->momentum_error <= (EPS < 1e-10 ? 1e-3 : 0.1));
     } else {
         TEST_CHECK(stats->stop == ICF_STOP_NONE);
     }
@@ -1200,7 +1202,9 @@ static void test_near_rigid(void)
         for (given = 0; given < 2; given++) {
             for (beta = 0; beta < 3; beta++) {
                 static const double betas[] = {-1, 0, 0.5};
-                const double pi = 3.14159265358979324, k = given ? 1e12 : 1e3;
+                /* in float what is harder is bounded by the precision as well */
+                const double pi = 3.14159265358979324, hard = sizeof(icf_real) == 4 ? 1e8 : 1e12;
+                const double k = given ? hard : 1e3;
                 scene* s = &first_scene;
                 icf_contact* c = scene_point_on_floor(s, dt, m);
                 icf_real v[3] = {0, 0, 0};
@@ -2887,6 +2891,80 @@ static void test_islands(void)
     }
 }
 
+/* Both the less of the two. Answers whether that changes one. */
+static int to_the_less(int32_t* a, int32_t* b)
+{
+    if (*a == *b) return 0;
+    *a = *b = *a < *b ? *a : *b;
+    return 1;
+}
+
+/* island_of: which cliques hang together, found here by letting the least number of a clique spread along
+   links and couplings; a clique that nothing touches is in none. */
+static void test_island_of(void)
+{
+    int trial, alone = 0, touched = 0;
+    for (trial = 0; trial < 24; trial++) {
+        scene *s = &first_scene, *small = &small_scenes[0];
+        icf_real v[MOST_UNKNOWNS] = {0};
+        int32_t island[MOST_CLIQUES], least[MOST_CLIQUES], linked[MOST_CLIQUES] = {0};
+        int32_t i, k, n, parts = 0, changed = 1;
+        icf_options o = icf_default_options();
+        icf_stats stats;
+        random_seed(SEED + (uint32_t)trial);
+        scene_begin(s, 0.01);
+        for (i = 0; i < 4; i++) {
+            if (i != trial % 4) {
+                scene_point(s, 1); /* one that nothing touches; the first clique, most often */
+            }
+            random_scene(small, families[trial % FAMILIES].features, 1, 2, trial % 5 ? 1 : 0, 2);
+            scene_append(s, small);
+        }
+        if (trial % 6 == 0)
+            s->p.links = s->p.contacts = s->p.rows = 0; /* nothing touches anything */
+        n = s->p.cliques;
+        for (i = 0; i < n; i++) least[i] = i;
+        while (changed) {
+            changed = 0;
+            for (i = 0; i < s->p.links; i++) {
+                int32_t first = s->block_clique[s->link_start[i]];
+                for (k = s->link_start[i]; k < s->link_start[i + 1]; k++) {
+                    linked[s->block_clique[k]] = 1;
+                    changed |= to_the_less(&least[first], &least[s->block_clique[k]]);
+                }
+            }
+            for (i = 0; i < s->p.couplings; i++)
+                changed |= to_the_less(&least[s->pairs[2 * i]], &least[s->pairs[2 * i + 1]]);
+        }
+        for (i = 0; i < n; i++) linked[least[i]] |= linked[i];
+        for (i = 0; i < n; i++) parts += least[i] == i && linked[i];
+        for (i = 0; i < n; i++) island[i] = 12345;
+        o.island_of = island;
+        memcpy(v, s->v_last, sizeof v);
+        TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+        TEST_CHECK_(stats.islands == parts, "%d islands, not %d; seed %u", (int)stats.islands,
+                    (int)parts, (unsigned)SEED);
+        for (i = 0; i < n; i++) {
+            if (!linked[least[i]]) {
+                TEST_CHECK_(island[i] == -1, "clique %d, which nothing touches: %d; seed %u",
+                            (int)i, (int)island[i], (unsigned)SEED);
+                alone++;
+                continue;
+            }
+            TEST_CHECK_(island[i] >= 0 && island[i] < parts, "clique %d of island %d; seed %u",
+                        (int)i, (int)island[i], (unsigned)SEED);
+            touched++;
+            for (k = 0; k < i; k++) {
+                TEST_CHECK_((least[i] == least[k]) == (island[i] == island[k]),
+                            "cliques %d and %d of islands %d and %d; seed %u", (int)k, (int)i,
+                            (int)island[k], (int)island[i], (unsigned)SEED);
+            }
+        }
+    }
+    TEST_CHECK_(alone >= 50 && touched >= 50, "%d alone, %d touched; seed %u", alone, touched,
+                (unsigned)SEED);
+}
+
 /* In another order contacts, rows and links give the same answer, but for rounding. */
 static void test_order(void)
 {
@@ -3417,6 +3495,104 @@ static void test_cost_falls(void)
     TEST_CHECK_(recorded > 300, "%d iterations", recorded);
 }
 
+/* One unknown of mass m, a motor and dry friction: all that the cost is made of, here in closed form */
+typedef struct one_unknown {
+    wide m, free, damping, target, most, friction, eps; /* damping and what is below it: times dt */
+} one_unknown;
+
+static wide one_unknown_cost(const one_unknown* o, wide u, wide* slope)
+{
+    wide push = o->damping * (o->target - u), r = sqrtl(u * u + o->eps * o->eps);
+    wide cost = o->m * (u - o->free) * (u - o->free) / 2 + o->friction * (r - o->eps);
+    *slope = o->m * (u - o->free) + o->friction * u / r;
+    if (push > o->most || push < -o->most) {
+        wide size = push < 0 ? -push : push;
+        *slope -= push < 0 ? -o->most : o->most;
+        return cost + o->most * (size - o->most / 2) / o->damping;
+    }
+    *slope -= push;
+    return cost + push * push / (2 * o->damping);
+}
+
+/* A motor just below its greatest effort, and just before friction turns: where Newton's step starts the cost
+   bends by the motor, and a thousandth of the way on by next to nothing. It has turned to a rise there, of
+   a slope that is less than a hundredth of the first: small enough for a step to end, if it did not rise. */
+static void test_search_falls(void)
+{
+    const double dt = 0.01;
+    int trial, budget, traps = 0;
+    random_seed(SEED);
+    for (trial = 0; trial < 40; trial++) {
+        scene* s = scene_begin(&first_scene, dt);
+        one_unknown o;
+        icf_row* r;
+        icf_real v[1], start;
+        wide low, high, slope, before, whole, step;
+        double unit = exp(random_between(-3, 3)), damping = exp(random_between(-2, 2));
+        double force = unit * random_between(1, 3), ahead = unit / damping, free;
+        double friction = unit * random_between(0.5, 0.504);
+        start = R(-1e-4 * ahead * random_between(1, 8));
+        free = (double)start + (unit + (force - 1e-3 * unit) - friction) / (2e-3 * damping);
+        scene_joint(s, 2e-3 * damping);
+        s->v_free[0] = R(free);
+        scene_link(s, 1);
+        scene_block_unit(s, 0, 1);
+        r = scene_row(s, ICF_ROW_MOTOR, 0, 0);
+        r->damping = R(damping / dt);
+        r->effort = R(force / dt);
+        r->target = R((double)start - (force - 1e-3 * unit) / damping);
+        o.damping = (wide)dt * (wide)r->damping;
+        o.most = (wide)dt * (wide)r->effort;
+        o.target = (wide)r->target;
+        r = scene_row(s, ICF_ROW_DRY_FRICTION, 0, 0);
+        r->effort = R(friction / dt);
+        r->slip_tolerance = R(1e-6 * ahead);
+        r->softness = 0;
+        o.m = (wide)s->mass[0];
+        o.free = (wide)s->v_free[0];
+        o.friction = (wide)dt * (wide)r->effort;
+        o.eps = (wide)r->slip_tolerance;
+        if (trial % 2) { /* the other way */
+            start = -start;
+            s->v_free[0] = -s->v_free[0];
+            s->row[0].target = -s->row[0].target;
+            o.target = -o.target;
+            o.free = -o.free;
+        }
+        /* Is it what it should be: Newton's step from the start to a rise with a small slope? */
+        before = one_unknown_cost(&o, (wide)start, &slope);
+        step = -slope / (o.damping + o.m);
+        whole = one_unknown_cost(&o, (wide)start + step, &high);
+        traps += whole > before && high * slope < 0 && high * high < 1e-4L * slope * slope;
+        for (budget = 1; budget <= 4; budget++) {
+            icf_options options = exact();
+            wide after;
+            options.iterations = budget;
+            v[0] = start;
+            (void)solve(s, &options, v, NULL);
+            after = one_unknown_cost(&o, (wide)v[0], &slope);
+            TEST_CHECK_(after <= before + 16 * (wide)EPS * (before + whole),
+                        "trial %d: iteration %d from %.17g to %.17g; seed %u", trial, budget,
+                        (double)before, (double)after, (unsigned)SEED);
+            before = after;
+        }
+        /* the answer is where the slope changes sign */
+        v[0] = start;
+        solve_exactly(s, v, NULL);
+        for (low = -10 * ahead, high = 10 * ahead, budget = 0; budget < 200; budget++) {
+            wide middle = (low + high) / 2;
+            (void)one_unknown_cost(&o, middle, &slope);
+            if (slope < 0) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        CHECK_NEAR(v[0], low, 0, 64 * EPS * ahead);
+    }
+    TEST_CHECK_(traps >= 20, "%d rises on the way; seed %u", traps, (unsigned)SEED);
+}
+
 typedef struct patience {
     int asked, most;
 } patience;
@@ -3505,7 +3681,10 @@ static void test_budgets_of_phases(void)
             for (i = 0; i < s->p.contacts; i++) {
                 s->contact[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 6)));
             }
-            solve_exactly(s, v, NULL);
+            { /* a barrier so hard may be short of it */
+                icf_options o = exact();
+                TEST_CHECK(solve(s, &o, v, NULL) >= 0);
+            }
             for (i = 0; i < s->p.contacts && trial % 2; i++) {
                 icf_contact_result r = contact_result(i);
                 s->contact[i].impulse_guess = icf_vec3_scale(R(random_between(0, 2)), r.impulse);
@@ -4798,6 +4977,7 @@ TEST_LIST = {
     {"levers",                   test_levers                  },
     {"any_tangent",              test_any_tangent             },
     {"islands",                  test_islands                 },
+    {"island_of",                test_island_of               },
     {"order",                    test_order                   },
     {"couplings",                test_couplings               },
     {"coupled_untouched",        test_coupled_untouched       },
@@ -4810,6 +4990,7 @@ TEST_LIST = {
     {"floor_after_corners",      test_floor_after_corners     },
     {"floor_of_components",      test_floor_of_components     },
     {"cost_falls",               test_cost_falls              },
+    {"search_falls",             test_search_falls            },
     {"budgets",                  test_budgets                 },
     {"budgets_of_phases",        test_budgets_of_phases       },
     {"spin_of_nothing",          test_spin_of_nothing         },

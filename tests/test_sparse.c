@@ -670,7 +670,8 @@ static int refuses(icf_sparse* s, icf_result expected, int32_t unknowns)
 
 static int is_named_error(icf_result result)
 {
-    return result < 0 && strcmp(icf_result_string(result), icf_result_string((icf_result)-99)) != 0;
+    return result != ICF_RESULT_OK &&
+           strcmp(icf_result_string(result), icf_result_string((icf_result)-99)) != 0;
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ static void* counted_malloc(size_t bytes)
 #include "../icf.h"
 
 #include "acutest.h"
+#include "icfp.h"
 #include "util.h"
 #include "world_util.h"
 
@@ -134,6 +135,107 @@ static void test_torque_free(void)
         CHECK_BELOW(gain, 40 * EPS * sqrt((double)n) + 0.5 * EPS * n);
         CHECK_BELOW(loss, 40 * EPS * sqrt((double)n) + 0.5 * EPS * n);
         CHECK_BELOW(off / size, 40 * EPS * sqrt((double)n));
+        icf_world_destroy(&w);
+    }
+}
+
+/* Any finite spin: energy and momentum stay, or the step is refused by name and nothing is lost. Inertias up to
+   those that no body has, and steps in which a body turns by up to a thousand million radians. */
+static void test_any_spin(void)
+{
+    int n, k, refused = 0;
+    random_seed(SEED);
+    for (n = 0; n < 3000; n++) {
+        icf_world w = world_with(0, 0);
+        icf_body_def d = icf_default_body_def();
+        icf_diagnosis start, now;
+        icf_world_def wd;
+        const double most = n % 20 ? 9 : sizeof(icf_real) == 4 ? 30 : 200;
+        double speed = pow(10, random_between(-1, most)), size,
+               thin = pow(10, random_between(-4, 0));
+        double loose = n % 4 ? 1 + thin : random_between(1, 3), off = 0;
+        d.inertia = diagonal(thin, 1, n % 8 ? loose : 1);
+        d.angular_velocity = vec(speed * random_between(-1, 1), speed * random_between(-1, 1),
+                                 speed * random_between(-1, 1));
+        OK(icf_world_get_def(&w, &wd));
+        wd.method = random_below(2);
+        OK(icf_world_set_def(&w, &wd));
+        (void)add_body(&w, &d);
+        start = diagnosis_of(&w);
+        size = d3_length(d3_of(start.angular_momentum));
+        for (k = 0; k < 20; k++) {
+            const uint64_t before = icf_world_hash(&w);
+            const icf_result result = icf_world_step(&w, 1);
+            if (result == ICF_RESULT_OK) continue;
+            refused++;
+            CHECK_RESULT(result, ICF_RESULT_NOT_FINITE);
+            TEST_CHECK(w.reason != NULL && icf_world_hash(&w) == before);
+            break;
+        }
+        now = diagnosis_of(&w);
+        if (!(size < REAL_MAX && start.kinetic < REAL_MAX)) { /* too large to look at */
+            icf_world_destroy(&w);
+            continue;
+        }
+        off = d3_off(d3_of(now.angular_momentum), d3_of(start.angular_momentum)) / size;
+        TEST_CHECK_(off <= 3e3 * EPS, "momentum off by %.3g: case %d, seed %u", off, n,
+                    (unsigned)SEED);
+        off = fabs((double)now.kinetic / (double)start.kinetic - 1);
+        TEST_CHECK_(off <= 3e3 * EPS, "energy off by %.3g: case %d, seed %u", off, n,
+                    (unsigned)SEED);
+        icf_world_destroy(&w);
+    }
+    TEST_CHECK(refused < 200);
+}
+
+/* A ball that rolls, and is pushed sideways so that rolling on takes a friction of 0.1, which is more than the
+   dynamic coefficient and less than the static one. That its inertia is uneven turns it off its course in
+   every step, after the contact was solved. If that read as slip in the next one, it would slide away. */
+static void test_static_friction_uneven(void)
+{
+    static const double steps[2] = {1e-2, 1e-3};
+    int n, i;
+    for (n = 0; n < 4; n++) {
+        const double dt = steps[n % 2], height = 0.1 - 9.81 / 1e4;
+        const int count = (int)(0.5 / dt + 0.5);
+        const int half = count / 2;
+        icf_world w = world_with(-9.81, 0);
+        icf_body_def d = icf_default_body_def();
+        icf_body ball;
+        double force = 0, slip = 0;
+        d.inertia = n < 2 ? diagonal(0.003, 0.004, 0.0055) : diagonal(0.004, 0.004, 0.004);
+        d.pose.q = icf_quat_normalize(icf_quat_make(R(0.3), R(0.2), R(0.1), 1));
+        d.pose.p.z = R(height);
+        d.velocity.x = 1;
+        d.angular_velocity = vec(0, 1 / ((height + 0.1) / 2), 4);
+        ball = add_body(&w, &d);
+        for (i = 0; i < count; i++) {
+            icf_touch t = icf_default_touch(&w);
+            icf_touch_result r;
+            icf_body_state s;
+            OK(icf_body_get_state(&w, ball, &s));
+            t.b = ball;
+            t.point = icf_vec3_make(s.center.x, s.center.y, (s.center.z - R(0.1)) / 2);
+            t.contact.distance = s.center.z - R(0.1);
+            t.contact.stiffness = R(1e4);
+            t.contact.dissipation = 5;
+            t.contact.friction = R(0.05);
+            t.contact.friction_static = 1;
+            OK(icf_world_add_touch(&w, &t));
+            OK(icf_body_apply_force(&w, ball, vec(0, 2, 0), s.center));
+            OK(icf_world_step(&w, R(dt)));
+            OK(icf_world_get_touch(&w, 0, &r));
+            if (i > half) {
+                force += hypot((double)r.contact.force.x, (double)r.contact.force.y) / 9.81 /
+                         (count - half - 1);
+                slip =
+                    larger(slip, hypot((double)r.contact.velocity.x, (double)r.contact.velocity.y));
+            }
+        }
+        /* an even ball needs 2 / 7 of the push; what holds creeps at a part of slip_tolerance */
+        TEST_CHECK_(force > (n < 2 ? 0.095 : 0.055), "friction %.3f of the weight, case %d", force,
+                    n);
+        TEST_CHECK_(slip < 5e-5, "slips at %.3g m/s, case %d", slip, n);
         icf_world_destroy(&w);
     }
 }
@@ -997,6 +1099,63 @@ static void test_substeps(void)
     }
 }
 
+/* A whole bounce in one step: bodies without turns, that a spring without friction parts again, go by the
+   implicit rule of one degree of freedom, substep by substep. */
+static void test_substeps_follow(void)
+{
+    const double k = 1e4, h = 0.001, gap = 0.004;
+    const int substeps = 60;
+    int i;
+    for (i = 0; i < 8; i++) {
+        const int apart = i & 1, ground = i & 2;
+        const int method = i & 4 ? ICF_METHOD_IMPLICIT_EULER : ICF_METHOD_SYMPLECTIC_EULER;
+        const double g = ground ? 10 : 0, mass = ground ? 1 : 0.75, v0 = -0.8;
+        double x = apart ? gap : -gap, v = v0, least = x, start = x;
+        icf_world w = world_with(-g, method);
+        icf_world_def def;
+        icf_body_def d = body_at(1, 0.3, 0.2, 1);
+        icf_body a = no_body, b;
+        icf_touch_result r;
+        icf_touch t;
+        int n;
+        OK(icf_world_get_def(&w, &def));
+        def.substeps = substeps;
+        def.tolerance = R(100 * EPS);
+        OK(icf_world_set_def(&w, &def));
+        d.velocity = vec(0, 0, v);
+        b = add_body(&w, &d);
+        if (!ground) { /* 3 kg below it, at rest: together 3 / 4 kg */
+            d = body_at(3, 0.3, 0.2, 0);
+            a = add_body(&w, &d);
+        }
+        t = touch_at(&w, a, b, vec(0.3, 0.2, 0.5), x, 1);
+        t.contact.stiffness = R(k);
+        t.contact.dissipation = t.contact.friction = 0;
+        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_step(&w, R(h * substeps)));
+        for (n = 0; n < substeps; n++) {
+            v -= h * g;
+            if (x + h * v < 0) v = (v - h * k * x / mass) / (1 + h * h * k / mass);
+            x += h * v;
+            if (x < least) least = x;
+        }
+        TEST_CHECK_(least < -0.5 * gap && x > 0 && v > 0, "no bounce: %g m, %g m, %g m/s", least, x,
+                    v);
+        x -= start;
+        if (!ground) {
+            CHECK_NEAR(state_of(&w, a).velocity.z, (v0 - v) / 4, 0, 1e3 * EPS);
+            x += (double)state_of(&w, a).center.z;
+            v += (v0 - v) / 4;
+        }
+        CHECK_NEAR(state_of(&w, b).velocity.z, v, 0, 1e3 * EPS);
+        CHECK_NEAR(state_of(&w, b).center.z, 1 + x, 0, 1e2 * EPS);
+        CHECK_NEAR(state_of(&w, b).center.x, 0.3, 0, 4 * EPS);
+        OK(icf_world_get_touch(&w, 0, &r));
+        CHECK_NEAR(r.impulse.z, v - v0 + h * substeps * g, 0, 1e3 * EPS);
+        icf_world_destroy(&w);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------
 // Constraints
 
@@ -1089,7 +1248,8 @@ static void test_constraints_between_bodies(void)
                 TEST_CHECK_(worst_turn < 2e-2, "method %d kind %d.%d: off by %g rad", method, kind,
                             variant, worst_turn);
                 off = d3_off(d3_of(now.momentum), d3_of(start.momentum));
-                CHECK_BELOW(off, 2e4 * EPS);
+                /* rows as stiff as these round impulses to some 1e5 EPS of their own */
+                CHECK_BELOW(off, 2e5 * EPS);
                 off = d3_off(d3_of(now.angular_momentum), d3_of(start.angular_momentum));
                 /* positions move between the force and its effect: of the order of the step, but for
                    forces that act along the line between their points */
@@ -1137,6 +1297,68 @@ static void test_constraint_forces(void)
         if (kind == ICF_CONSTRAINT_WELD || kind == ICF_CONSTRAINT_HINGE ||
             kind == ICF_CONSTRAINT_SLIDER)
             CHECK_NEAR(s.torque.y, kind == ICF_CONSTRAINT_SLIDER ? -10 : -10, 2e-3, 0);
+        icf_world_destroy(&w);
+    }
+}
+
+/* A slider's force acts at the point of B, wherever that is on the rail: the torque about it is that of a
+   weight beside it; and of two free bodies that are pushed across the rail, which move as one, what it takes
+   to move B with A */
+static void test_slider_forces(void)
+{
+    const dq along_x = dq_about(d3_make(0, 1, 0), PI / 2); /* turns z, the rail, to x */
+    const double gaps[3] = {1, 0, -0.7};
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        icf_world w = world_with(-10, 0);
+        icf_body_def d = body_at(2, gaps[i] + 0.5, 0, 0);
+        icf_constraint_def c = icf_default_constraint_def(ICF_CONSTRAINT_SLIDER);
+        icf_constraint_state s;
+        icf_constraint name;
+        d.angular_damping = d.linear_damping = 20;
+        c.b = add_body(&w, &d);
+        c.a_frame.q = c.b_frame.q = dq_real(along_x);
+        c.b_frame.p = vec(-0.5, 0, 0);
+        OK(icf_constraint_create(&w, &c, &name));
+        for (k = 0; k < 300; k++) OK(icf_world_step(&w, R(0.01)));
+        OK(icf_constraint_get_state(&w, name, &s));
+        CHECK_BELOW(d3_off(d3_of(s.force), d3_make(0, 0, 20)), 0.02);
+        CHECK_BELOW(d3_off(d3_of(s.torque), d3_make(0, -10, 0)), 0.02);
+        icf_world_destroy(&w);
+    }
+    for (i = 0; i < 3; i++) {
+        /* both centres on the rail, the points 0.2 m after that of A and 0.3 m before that of B */
+        const double h = 0.02, ma = 2, mb = 3, inertia = 0.1 * (ma + mb), far = 0.5 + gaps[i];
+        const double middle = mb * far / (ma + mb);
+        const d3 push = d3_make(0, 4, 7), rb = d3_make(far - middle, 0, 0),
+                 lever = d3_make(0.3, 0, 0);
+        icf_world w = world_with(0, 0);
+        icf_body_def d = body_at(ma, 0, 0, 0);
+        icf_constraint_def c = icf_default_constraint_def(ICF_CONSTRAINT_SLIDER);
+        icf_constraint_state s;
+        icf_constraint name;
+        d3 turn, a, force, torque;
+        c.a = add_body(&w, &d);
+        d = body_at(mb, far, 0, 0);
+        c.b = add_body(&w, &d);
+        c.a_frame = icf_transform_make(dq_real(along_x), vec(0.2, 0, 0));
+        c.b_frame = icf_transform_make(dq_real(along_x), vec(-0.3, 0, 0));
+        OK(icf_constraint_create(&w, &c, &name));
+        OK(icf_body_apply_force(&w, c.b, d3_real(push), vec(far, 0, 0)));
+        OK(icf_world_step(&w, R(h)));
+        /* a rigid body: m a = F, I alpha = r x F about the middle; constraints give a little */
+        turn =
+            d3_scale(1 / (inertia + ma * middle * middle + mb * rb.x * rb.x), d3_cross(rb, push));
+        a = d3_add(d3_scale(1 / (ma + mb), push), d3_cross(turn, rb));
+        CHECK_BELOW(d3_off(d3_of(state_of(&w, c.b).velocity), d3_scale(h, a)), 0.02 * h);
+        CHECK_BELOW(d3_off(d3_of(state_of(&w, c.a).angular_velocity), d3_scale(h, turn)), 0.02 * h);
+        CHECK_BELOW(d3_off(d3_of(state_of(&w, c.b).angular_velocity), d3_scale(h, turn)), 0.02 * h);
+        /* on B: m a = push + force, I alpha = torque - lever x force */
+        force = d3_sub(d3_scale(mb, a), push);
+        torque = d3_add(d3_scale(0.1 * mb, turn), d3_cross(lever, force));
+        OK(icf_constraint_get_state(&w, name, &s));
+        CHECK_BELOW(d3_off(d3_of(s.force), force), 0.1);
+        CHECK_BELOW(d3_off(d3_of(s.torque), torque), 0.1);
         icf_world_destroy(&w);
     }
 }
@@ -2413,7 +2635,420 @@ static void test_settle_leaves_alone(void)
     icf_world_destroy(&w[1]);
 }
 
+// ------------------------------------------------------------------------------------------------
+// The problem of a step, as text
+
+static icf_body add_box(icf_world* w, double x, double y, double z, int kind)
+{
+    icf_body_def d = body_at(0.7, x, y, z);
+    d.kind = kind;
+    d.inertia = box_inertia(0.7, 0.2, 0.3, 0.4);
+    d.center = vec(0.01, -0.02, 0.03);
+    d.angular_velocity = vec(0.3, -0.2, 0.5);
+    return add_body(w, &d);
+}
+
+/* The scene, and next to it all that a world can have: a robot on a moving base with motors, limits and dry
+   friction, bodies with locks, and constraints of every kind */
+static void everything_fill(icf_world* w)
+{
+    static const double turn[6] = {0.3, -0.2, 0.5, 0.1, -0.4, 0.7};
+    icf_body base, last, box[8];
+    icf_joint joint[6];
+    icf_constraint c;
+    int i, kind;
+    scene_fill(w);
+    base = add_box(w, 3, 0, 1, ICF_BODY_KINEMATIC);
+    for (i = 0, last = base; i < 6; i++) {
+        static const int kinds[6] = {ICF_JOINT_REVOLUTE,  ICF_JOINT_PRISMATIC, ICF_JOINT_PLANAR,
+                                     ICF_JOINT_UNIVERSAL, ICF_JOINT_BALL,      ICF_JOINT_REVOLUTE};
+        icf_joint_def d = icf_default_joint_def((icf_joint_kind)kinds[i]);
+        int k;
+        d.parent = last;
+        d.child = last = add_box(w, 0, 0, 0, ICF_BODY_DYNAMIC);
+        d.parent_frame = icf_transform_make(
+            icf_quat_normalize(icf_quat_make(R(turn[i]), R(0.2), 0, 1)), vec(0.1, 0, 0.3));
+        d.damping = R(0.02);
+        if (kinds[i] != ICF_JOINT_BALL) {
+            for (k = 0; k < 3; k++) d.lower[k] = -R(0.01), d.upper[k] = R(0.02);
+        }
+        d.motor_stiffness = i % 2 ? 40 : 0;
+        d.motor_damping = R(0.5);
+        d.feedforward[0] = R(0.1);
+        if (kinds[i] != ICF_JOINT_BALL) d.target[0] = R(0.5);
+        d.effort = i % 3 ? 2 : REAL_MAX;
+        d.dry_friction = i > 2 ? R(0.03) : 0;
+        d.rotor_inertia = R(1e-4);
+        d.gear_ratio = 20;
+        OK(icf_joint_create(w, &d, &joint[i]));
+    }
+    for (i = 0; i < 8; i++) {
+        icf_body_def d;
+        box[i] = add_box(w, -3 + 0.1 * i, 1, 1 + 0.5 * i, ICF_BODY_DYNAMIC);
+        OK(icf_body_get_def(w, box[i], &d));
+        if (i == 7) d.locks = ICF_LOCK_X | ICF_LOCK_TURN_Y;
+        d.linear_damping = R(0.1);
+        OK(icf_body_set_def(w, box[i], &d));
+    }
+    for (kind = ICF_CONSTRAINT_WELD; kind <= ICF_CONSTRAINT_COUPLER; kind++) {
+        icf_constraint_def d = icf_default_constraint_def((icf_constraint_kind)kind);
+        d.a = kind == ICF_CONSTRAINT_SLIDER ? no_body : box[kind];
+        d.b = box[kind + 1];
+        if (kind == ICF_CONSTRAINT_COUPLER) {
+            d.a = d.b = no_body;
+            d.joints = 2;
+            d.joint[0] = joint[0];
+            d.joint[1] = joint[5];
+            d.ratio[0] = 1;
+            d.ratio[1] = -R(0.6);
+            d.offset = R(0.02);
+        } else {
+            OK(icf_world_frames(w, d.a, d.b, vec(-3, 1, 1.2 + 0.5 * kind), vec(0.1, 0, 1),
+                                &d.a_frame, &d.b_frame));
+        }
+        if (kind == ICF_CONSTRAINT_DISTANCE) {
+            d.lower = R(0.01);
+            d.upper = R(0.02);
+            d.stiffness = 50;
+            d.damping = 1;
+            d.b_frame.p.x += R(0.05);
+        }
+        OK(icf_constraint_create(w, &d, &c));
+    }
+}
+
+/* Touches of the scene, and of the others with the ground and the base; of every model and law, each with
+   some of what a contact can have */
+static void everything_touch(icf_world* w)
+{
+    icf_touch* list;
+    int32_t n = icf_world_body_count(w), i, count;
+    icf_world_clear_touches(w);
+    scene_touch(w);
+    for (i = 11; i < n; i++) {
+        icf_body b = icf_world_body_at(w, i);
+        icf_body_state s = state_of(w, b);
+        icf_touch t = touch_at(w, i % 2 ? no_body : icf_world_body_at(w, 11), b, s.center,
+                               i % 3 ? -0.001 * i : 0.0005 * i, (uint64_t)i);
+        int k;
+        if (i == 11) t.a = no_body; /* the base with the ground: no unknowns */
+        for (k = 0; k < 1 + i % 3; k++) {
+            t.point.x += R(0.07);
+            t.id += 100;
+            OK(icf_world_add_touch(w, &t));
+        }
+    }
+    list = icf_world_touches(w, &count);
+    for (i = 0; i < count; i++) {
+        icf_contact* c = &list[i].contact;
+        c->model = i % 3;
+        c->law = c->distance > 0 ? i % 5 : i % 3;
+        if (c->law == ICF_LAW_IPC_BARRIER) c->range = 2 * c->distance;
+        if (c->law >= ICF_LAW_IPC_BARRIER) c->stiffness = R(10.0);
+        c->dissipation = R(0.1 * (i % 4));
+        c->friction = R(0.2 * (i % 5));
+        if (i % 5 == 0 && c->model != ICF_MODEL_SAP) c->friction2 = R(0.7);
+        if (i % 7 == 0) c->friction_static = R(0.9);
+        if (i % 4 == 1) {
+            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, vec(0.3, 0.8, 0.1)));
+            c->surface_velocity = vec(0.1, -0.2, 0);
+        }
+        if (i % 6 == 2) c->torsion = R(0.01), c->rolling = R(0.02);
+        if (i % 4 == 3 && c->law == ICF_LAW_HUNT_CROSSLEY) c->by_force = 1, c->force = 3;
+        if (i % 8 == 4 && c->law < ICF_LAW_IPC_BARRIER) {
+            c->adhesion = R(0.5);
+            c->adhesion_range = R(0.01);
+        }
+        if (i % 9 == 5) c->effective_mass_inverse = R(1.7);
+        c->slip_tolerance = R(1e-4 + 1e-5 * i);
+        c->near_rigid = i % 2 ? R(0.1) : -1;
+    }
+}
+
+/* The text of the next step, in a block without a byte to spare; free it */
+static char* step_text(icf_world* w, icf_real dt, size_t* length)
+{
+    size_t measured = 0;
+    char* text;
+    OK(icf_world_dump_step(w, dt, NULL, 0, &measured));
+    text = (char*)malloc(measured + 1);
+    TEST_ASSERT(text != NULL);
+    OK(icf_world_dump_step(w, dt, text, measured + 1, length));
+    TEST_CHECK(*length == measured && strlen(text) == measured);
+    return text;
+}
+
+static int same_vector(icf_vec3 a, icf_vec3 b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* What icf_world_try finds, and what icf_solve finds in the text of the same step: the same bits */
+static void check_replayed(icf_world* w, icf_real dt)
+{
+    uint64_t hash = icf_world_hash(w);
+    icf_world before = *w;
+    icf_stats tried, stats;
+    icf_touch_result touch[200];
+    icf_real v[400], *mine;
+    int32_t count, left, room, i, k = 0;
+    icf_result result = icf_world_try(w, dt), again;
+    icf_workspace workspace;
+    icfi_sim s;
+    icfp_file file;
+    icfp p;
+    size_t length = 0;
+    char* text;
+    if (!TEST_CHECK_(result >= 0, "%s: %s", icf_result_string(result), w->reason ? w->reason : ""))
+        return;
+    OK(icf_world_get_stats(w, &tried));
+    count = icf_world_touch_count(w);
+    TEST_ASSERT(count <= 200);
+    for (i = 0; i < count; i++) OK(icf_world_get_touch(w, i, &touch[i]));
+    icfi_sim_open(w, &s);
+    room = 6 * s.header->bodies + 3 * s.header->joints;
+    memcpy(v, s.problem_v, (size_t)(room < 400 ? room : 400) * sizeof *v);
+
+    text = step_text(w, dt, &length);
+    TEST_CHECK(hash == icf_world_hash(w) && before.memory == w->memory);
+    CHECK_RESULT(icf_world_get_stats(w, &stats), ICF_RESULT_BAD_STATE);
+    (void)icf_world_touches(w, &left);
+    TEST_CHECK(left == count);
+    icfp_open_text(&file, "text", text, length);
+    TEST_ASSERT_(icfp_next(&file, &p) == 1, "%s", file.message);
+    TEST_CHECK_(p.unknowns > 60 && p.unknowns <= 400 && p.problem.rows > 20 && p.contacts > 20,
+                "%d unknowns, %d rows, %d contacts", (int)p.unknowns, (int)p.problem.rows,
+                (int)p.contacts);
+
+    mine = (icf_real*)malloc((size_t)p.unknowns * sizeof *mine);
+    TEST_ASSERT(mine != NULL);
+    memcpy(mine, p.v_start, (size_t)p.unknowns * sizeof *mine);
+    memset(&workspace, 0, sizeof workspace);
+    OK(icf_workspace_reserve(&workspace, &p.problem));
+    again = icf_solve(&p.problem, &p.options, &workspace, mine, &stats);
+    TEST_CHECK(again == result);
+    TEST_CHECK(memcmp(mine, v, (size_t)p.unknowns * sizeof *mine) == 0);
+    TEST_CHECK(stats.stop == tried.stop && stats.iterations == tried.iterations &&
+               stats.factorizations == tried.factorizations && stats.trials == tried.trials &&
+               stats.islands == tried.islands && stats.bounded == tried.bounded);
+    TEST_CHECK(stats.momentum_error == tried.momentum_error && stats.cost == tried.cost &&
+               stats.certificate == tried.certificate && stats.gradient == tried.gradient);
+    for (i = 0; i < count; i++) {
+        icf_contact_result r;
+        if (s.touching[i].contact < 0) continue;
+        OK(icf_get_contact(&workspace, k++, &r));
+        TEST_CHECK(same_vector(r.impulse, touch[i].contact.impulse) &&
+                   same_vector(r.velocity, touch[i].contact.velocity) &&
+                   same_vector(r.force, touch[i].contact.force) &&
+                   same_vector(r.spin_impulse, touch[i].contact.spin_impulse));
+    }
+    TEST_CHECK(k == p.contacts);
+    icf_workspace_destroy(&workspace);
+    icfp_free(&p);
+    free(mine);
+    free(text);
+}
+
+/* Two worlds go on with the same bits where the problem of every step of one is written. */
+static void test_dump(void)
+{
+    int method, settle, i;
+    for (method = 0; method < 3; method++) {
+        for (settle = 0; settle < 2; settle++) {
+            icf_world_def def = small_world_def(64, 32, 16, 256);
+            icf_world w = world_with(-9.81, method), twin;
+            size_t bytes = icf_world_bytes(&def);
+            unsigned char* block = block_make(bytes);
+            memset(&twin, 0, sizeof twin);
+            def.method = method;
+            def.settle = settle;
+            OK(icf_world_set_def(&w, &def));
+            OK(icf_world_init(&twin, block, bytes, &def));
+            everything_fill(&w);
+            everything_fill(&twin);
+            for (i = 0; i < 12; i++) {
+                everything_touch(&w);
+                everything_touch(&twin);
+                check_replayed(&w, R(1.0 / 128));
+                if (i % 4 == 0) check_replayed(&twin, R(1.0 / 128));
+                if (i == 3) icf_world_clear_touches(&w), everything_touch(&w);
+                TEST_CHECK(icf_world_step(&w, R(1.0 / 128)) >= 0);
+                TEST_CHECK(icf_world_step(&twin, R(1.0 / 128)) >= 0);
+                TEST_CHECK(icf_world_hash(&w) == icf_world_hash(&twin));
+            }
+            icf_world_destroy(&w);
+            icf_world_destroy(&twin);
+            block_free(block, bytes);
+        }
+    }
+}
+
+/* Of substeps it is the first, to the letter that of a step as short. */
+static void test_dump_substeps(void)
+{
+    icf_world w[2];
+    char* text[2];
+    size_t length[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        icf_world_def def;
+        w[k] = world_with(-9.81, 0);
+        OK(icf_world_get_def(&w[k], &def));
+        def.substeps = k ? 4 : 1;
+        OK(icf_world_set_def(&w[k], &def));
+        everything_fill(&w[k]);
+        everything_touch(&w[k]);
+        text[k] = step_text(&w[k], k ? R(1.0 / 64) : R(1.0 / 256), &length[k]);
+        icf_world_destroy(&w[k]);
+    }
+    TEST_CHECK(length[0] == length[1] && !strcmp(text[0], text[1]));
+    free(text[0]);
+    free(text[1]);
+}
+
+static void no_law(void* user, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
+{
+    (void)user;
+    (void)dt;
+    (void)distance;
+    (void)v;
+    out[0] = out[1] = out[2] = 0;
+}
+
+static void test_dump_refused(void)
+{
+    icf_world w = world_with(-9.81, 0), none;
+    icf_touch t;
+    uint64_t hash;
+    size_t measured, length, i, k;
+    int32_t count, count_after;
+    char* text;
+    scene_fill(&w);
+    scene_play(&w, 60);
+    scene_touch(&w);
+    hash = icf_world_hash(&w);
+    (void)icf_world_touches(&w, &count);
+    text = step_text(&w, R(0.01), &measured);
+    free(text);
+    text = (char*)malloc(measured + 16);
+    TEST_ASSERT(text != NULL && count > 0);
+
+    /* too little room: nothing is written, and how much there should be is said */
+    for (i = 0; i <= measured + 1; i += i < 20 || i + 20 > measured ? 1 : 101) {
+        memset(text, 0x5a, measured + 16);
+        length = 0;
+        if (i > measured) {
+            OK(icf_world_dump_step(&w, R(0.01), text, i, &length));
+        } else {
+            CHECK_RESULT(icf_world_dump_step(&w, R(0.01), text, i, &length), ICF_RESULT_TOO_SMALL);
+            TEST_CHECK(w.reason && w.needed == measured + 1);
+        }
+        TEST_CHECK(length == measured);
+        for (k = i > measured ? measured + 1 : 0; k < measured + 16; k++) {
+            if (text[k] != 0x5a) TEST_CHECK_(0, "wrote at %d of %d", (int)k, (int)i);
+        }
+    }
+    (void)icf_world_touches(&w, &count_after);
+    TEST_CHECK(hash == icf_world_hash(&w) && count_after == count);
+
+    memset(&none, 0, sizeof none);
+    CHECK_RESULT(icf_world_dump_step(NULL, R(0.01), text, 9, &length), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_dump_step(&none, R(0.01), text, 9, &length), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_dump_step(&w, R(0.01), text, 9, NULL), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_dump_step(&w, R(0.01), NULL, 9, &length), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_dump_step(&w, 0, text, 9, &length), ICF_RESULT_BAD_ARGUMENT);
+    CHECK_RESULT(icf_world_dump_step(&w, NOT_A_NUMBER, text, 9, &length), ICF_RESULT_NOT_FINITE);
+    TEST_CHECK(length == 0);
+
+    /* a law of the caller's; the same with SAP, which has its own */
+    t = touch_at(&w, no_body, icf_world_body_at(&w, 1), vec(0, 0, 0), -0.01, 99);
+    t.contact.law = ICF_LAW_CUSTOM;
+    t.contact.custom = no_law;
+    OK(icf_world_add_touch(&w, &t));
+    CHECK_RESULT(icf_world_dump_step(&w, R(0.01), text, measured, &length), ICF_RESULT_BAD_LAW);
+    TEST_CHECK(length == 0 && w.reason && w.which == count);
+    icf_world_touches(&w, &count_after)[count].contact.model = ICF_MODEL_SAP;
+    OK(icf_world_dump_step(&w, R(0.01), NULL, 0, &length));
+    TEST_CHECK(length > 0 && !w.reason);
+
+    /* what a step refuses before there is a problem */
+    icf_world_touches(&w, &count_after)[count].a.index = 12345;
+    CHECK_RESULT(icf_world_dump_step(&w, R(0.01), NULL, 0, &length), ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(length == 0 && w.reason && w.which == count);
+    icf_world_touches(&w, &count_after)[count] = t;
+
+    /* and what icf_solve does: that is a defect to look at */
+    icf_world_touches(&w, &count_after)[count].contact.law = ICF_LAW_LOG_BARRIER;
+    CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_INFEASIBLE);
+    free(text);
+    text = step_text(&w, R(0.01), &length);
+    {
+        icf_workspace workspace;
+        icf_stats stats;
+        icfp_file file;
+        icfp p;
+        memset(&workspace, 0, sizeof workspace);
+        icfp_open_text(&file, "text", text, length);
+        TEST_ASSERT_(icfp_next(&file, &p) == 1, "%s", file.message);
+        OK(icf_workspace_reserve(&workspace, &p.problem));
+        CHECK_RESULT(icf_solve(&p.problem, &p.options, &workspace, (icf_real*)p.v_start, &stats),
+                     ICF_RESULT_INFEASIBLE);
+        TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == p.contacts - 1);
+        icf_workspace_destroy(&workspace);
+        icfp_free(&p);
+    }
+    TEST_CHECK(hash == icf_world_hash(&w));
+    free(text);
+
+    /* a world in which nothing acts on anything */
+    icf_world_destroy(&w);
+    w = world_with(-9.81, 0);
+    (void)add_box(&w, 0, 0, 0, ICF_BODY_DYNAMIC);
+    text = step_text(&w, R(0.01), &length);
+    {
+        icfp_file file;
+        icfp p;
+        icfp_open_text(&file, "text", text, length);
+        TEST_ASSERT_(icfp_next(&file, &p) == 1, "%s", file.message);
+        TEST_CHECK(p.trees == 0 && p.problem.links == 0 && p.problem.dt == R(0.01));
+        icfp_free(&p);
+    }
+    icf_world_destroy(&w);
+    free(text);
+}
+
+/* A created world grows for the blocks of the problem, one in memory of the caller's is full. */
+static void test_dump_room(void)
+{
+    icf_world_def def = small_world_def(64, 32, 16, 256);
+    size_t bytes, length;
+    unsigned char* block;
+    icf_world w;
+    char* text;
+    def.solver = 64;
+    memset(&w, 0, sizeof w);
+    OK(icf_world_create(&w, &def));
+    everything_fill(&w);
+    everything_touch(&w);
+    text = step_text(&w, R(0.01), &length);
+    TEST_CHECK(length > 10000);
+    icf_world_destroy(&w);
+    free(text);
+    bytes = icf_world_bytes(&def);
+    block = block_make(bytes);
+    OK(icf_world_init(&w, block, bytes, &def));
+    everything_fill(&w);
+    everything_touch(&w);
+    CHECK_RESULT(icf_world_dump_step(&w, R(0.01), NULL, 0, &length), ICF_RESULT_TOO_SMALL);
+    TEST_CHECK(length == 0 && w.reason && !strcmp(w.reason, "solver"));
+    block_free(block, bytes);
+}
+
 TEST_LIST = {
+    {"dump",                       test_dump                      },
+    {"dump_substeps",              test_dump_substeps             },
+    {"dump_refused",               test_dump_refused              },
+    {"dump_room",                  test_dump_room                 },
     {"settle",                     test_settle                    },
     {"settle_leaves_alone",        test_settle_leaves_alone       },
     {"write_touches",              test_write_touches             },
@@ -2421,6 +3056,8 @@ TEST_LIST = {
     {"center_of_mass",             test_center_of_mass            },
     {"momentum",                   test_momentum                  },
     {"torque_free",                test_torque_free               },
+    {"any_spin",                   test_any_spin                  },
+    {"static_friction_uneven",     test_static_friction_uneven    },
     {"rotation_order",             test_rotation_order            },
     {"dzhanibekov",                test_dzhanibekov               },
     {"locks",                      test_locks                     },
@@ -2442,8 +3079,10 @@ TEST_LIST = {
     {"room_for_factor",            test_room_for_factor           },
     {"island_alone",               test_island_alone              },
     {"substeps",                   test_substeps                  },
+    {"substeps_follow",            test_substeps_follow           },
     {"constraints_between_bodies", test_constraints_between_bodies},
     {"constraint_forces",          test_constraint_forces         },
+    {"slider_forces",              test_slider_forces             },
     {"spring",                     test_spring                    },
     {"names",                      test_names                     },
     {"destroy_takes_along",        test_destroy_takes_along       },
