@@ -8511,6 +8511,19 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     }
 }
 
+/* The same for a row, with the steepest of its slopes that rounding can lead to: a limit that is just open
+   closes by rounding alone */
+static void icfi_add_row_rounding(const icfi_row_state* r, const icf_real* terms, icf_real* sum)
+{
+    const icf_real x = terms[r->row] + ICF_FABS(r->term.target), reach = 2 * ICFI_EPSILON * x;
+    icf_real below[3], above[3];
+    icfi_row_price(&r->term, r->u - reach, below);
+    icfi_row_price(&r->term, r->u + reach, above);
+    sum[r->row] +=
+        ICF_FABS(r->price[1]) +
+        x * icfi_max(ICF_FABS(r->price[2]), icfi_max(ICF_FABS(below[2]), ICF_FABS(above[2])));
+}
+
 /* Whether rounding explains the gradient: that of velocities, which stiff contacts make much of, that of
    impulses, and that of momenta. Uses s->from. */
 static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
@@ -8541,8 +8554,7 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
             icfi_add_rounding(s->contact + s->contact_list[j], rows, terms, gamma);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
-            const icfi_row_state* r = s->row + s->row_list[j];
-            gamma[r->row] += ICF_FABS(r->price[1]) + ICF_FABS(r->price[2]) * terms[r->row];
+            icfi_add_row_rounding(s->row + s->row_list[j], terms, gamma);
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b], n = p->clique_sizes[c];

@@ -148,9 +148,9 @@ static void test_scenes(void)
 /* Problems of steps that were hard once, see tests/golden/hard/README.md */
 static void test_hard(void)
 {
-    static const char* const paths[] = {"tests/golden/hard/deep_joined.txt",
-                                        "tests/golden/hard/deep_joined_float.txt",
-                                        "tests/golden/hard/deep_similar.txt"};
+    static const char* const paths[] = {
+        "tests/golden/hard/deep_joined.txt", "tests/golden/hard/deep_joined_float.txt",
+        "tests/golden/hard/deep_similar.txt", "tests/golden/hard/taut_rope_float.txt"};
     const int in_float = sizeof(icf_real) == 4;
     const double most = in_float ? 0.1 : 1e-5;
     size_t n = in_float; /* the first has numbers that no float holds */
