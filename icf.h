@@ -158,8 +158,8 @@
 
    Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees keep
    them to first order, and with ICF_METHOD_MIDPOINT to second: what turns by more than a tenth of a radian
-   in a step wants a shorter one. In float the mass of a chain of more than about 80 equal links is beyond
-   the precision (ICF_RESULT_NOT_SPD).
+   in a step wants a shorter one, and so does, with that method, a free body that is hit. In float the mass
+   of a chain of more than about 80 equal links is beyond the precision (ICF_RESULT_NOT_SPD).
 
    Constraints act along the lines in which things stand when a step begins. Where they are strong beside
    what they hold, that would make energy. So such forces resist turning as at the end of the step; what
@@ -212,7 +212,8 @@
    the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
    above the minimum the cost still is. When rounding does not let the error fall to the tolerance, the
    answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success; but with an
-   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED.
+   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED: things far too fast or far
+   too stiff for the precision. stats.rounding is the error that rounding alone explains.
 
    Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
    kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce, and none above 1 /
@@ -1328,6 +1329,7 @@ typedef struct icf_stats {
     icf_real certificate; /* the cost is at most this above the least, J; ICF_REAL_MAX: unknown */
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
+    icf_real rounding; /* if that ended as FLOOR or SHORT: the error that rounding alone explains */
     size_t
         bytes; /* of workspace that this solve would have liked: with it no island is iterative. What
                   starts at its minimum, as at rest, takes no matrix: for when it moves, it is counted
@@ -8466,8 +8468,8 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return icfi_out_of_budget(s, island);
 }
 
-/* Adds what rounding makes of the impulses of a contact, at most, to those of its link, when its velocities
-   are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if rounding
+/* Adds what the rounding of velocities makes of the impulses of a contact, at most, to those of its link, when
+   its velocities are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if rounding
    can lead there. */
 static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const icf_real* terms,
                               icf_real* sum)
@@ -8492,7 +8494,6 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[3]) * x[1] + ICF_FABS(h[4]) * x[2];
     g[2] = ICF_FABS(h[2]) * x[0] + ICF_FABS(h[4]) * x[1] + ICF_FABS(h[5]) * x[2];
     for (i = 0; i < 3; i++) {
-        g[i] += ICF_FABS(c->price.impulse[i]);
         for (j = 0; j < rows; j++) sum[j] += ICF_FABS(c->s[i * rows + j]) * g[i];
     }
     if (!c->spins) return;
@@ -8506,27 +8507,52 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     g[1] = ICF_FABS(h[1]) * x[0] + ICF_FABS(h[2]) * x[1];
     g[2] = ICF_FABS(h[3]) * x[2];
     for (i = 0; i < 3; i++) {
-        g[i] += ICF_FABS(c->spin_impulse[i]);
         for (j = 0; j < 3; j++) sum[3 + j] += ICF_FABS(c->s[6 * i + j]) * g[i];
     }
 }
 
-/* The same for a row, with the steepest of its slopes that rounding can lead to: a limit that is just open
-   closes by rounding alone */
-static void icfi_add_row_rounding(const icfi_row_state* r, const icf_real* terms, icf_real* sum)
+/* What rounding makes of the impulse of a row whose velocity is a sum of terms of the size `terms`: with the
+   steepest of the slopes that it can lead to, for a limit that is just open closes by rounding alone */
+static icf_real icfi_row_rounding(const icfi_row_state* r, icf_real terms)
 {
-    const icf_real x = terms[r->row] + ICF_FABS(r->term.target), reach = 2 * ICFI_EPSILON * x;
+    const icf_real x = terms + ICF_FABS(r->term.target), reach = 2 * ICFI_EPSILON * x;
     icf_real below[3], above[3];
     icfi_row_price(&r->term, r->u - reach, below);
     icfi_row_price(&r->term, r->u + reach, above);
-    sum[r->row] +=
-        ICF_FABS(r->price[1]) +
-        x * icfi_max(ICF_FABS(r->price[2]), icfi_max(ICF_FABS(below[2]), ICF_FABS(above[2])));
+    return x * icfi_max(ICF_FABS(r->price[2]), icfi_max(ICF_FABS(below[2]), ICF_FABS(above[2])));
 }
 
-/* Whether rounding explains the gradient: that of velocities, which stiff contacts make much of, that of
-   impulses, and that of momenta. Uses s->from. */
-static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
+/* The sizes of the terms of which the velocities of a link are sums */
+static void icfi_sum_terms(const icfi_solve* s, int32_t link, icf_real* terms)
+{
+    const icf_problem* p = s->p;
+    int32_t rows = p->link_rows[link], b, i, at;
+    for (i = 0; i < rows; i++) {
+        terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
+    }
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+        const icf_real* block = p->blocks + s->block_at[b];
+        for (at = 0; at < rows * n; at++) {
+            terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
+        }
+    }
+}
+
+/* Adds the sizes of the impulses of a contact to those of its link. */
+static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* sum)
+{
+    int32_t i, j;
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < rows; j++) sum[j] += ICF_FABS(c->s[i * rows + j] * c->price.impulse[i]);
+        for (j = 0; c->spins && j < 3; j++)
+            sum[3 + j] += ICF_FABS(c->s[6 * i + j] * c->spin_impulse[i]);
+    }
+}
+
+/* How large a gradient rounding explains: that of momenta and impulses, and, with `of_velocities`, that of the
+   velocities, which stiff contacts make much of. Uses s->from. */
+static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_velocities)
 {
     const icf_problem* p = s->p;
     icf_real* noise = s->from;
@@ -8539,22 +8565,17 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
     }
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
-        icf_real terms[6], gamma[6] = {0, 0, 0, 0, 0, 0};
-        for (i = 0; i < rows; i++) {
-            terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
-        }
-        for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
-            const icf_real* block = p->blocks + s->block_at[b];
-            for (at = 0; at < rows * n; at++) {
-                terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
-            }
-        }
+        icf_real terms[6] = {0, 0, 0, 0, 0, 0}, gamma[6] = {0, 0, 0, 0, 0, 0};
+        if (of_velocities) icfi_sum_terms(s, link, terms);
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
-            icfi_add_rounding(s->contact + s->contact_list[j], rows, terms, gamma);
+            const icfi_contact_state* c = s->contact + s->contact_list[j];
+            icfi_add_sizes(c, rows, gamma);
+            if (of_velocities) icfi_add_rounding(c, rows, terms, gamma);
         }
         for (j = s->row_start[link]; j < s->row_start[link + 1]; j++) {
-            icfi_add_row_rounding(s->row + s->row_list[j], terms, gamma);
+            const icfi_row_state* r = s->row + s->row_list[j];
+            gamma[r->row] += ICF_FABS(r->price[1]);
+            if (of_velocities) gamma[r->row] += icfi_row_rounding(r, terms[r->row]);
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b], n = p->clique_sizes[c];
@@ -8570,7 +8591,12 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
             sum += x * x;
         }
     }
-    return !(island->gradient > 4 * ICFI_EPSILON * ICF_SQRT(sum));
+    return 4 * ICFI_EPSILON * ICF_SQRT(sum);
+}
+
+static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
+{
+    return !(island->gradient > icfi_rounding(s, island, 1));
 }
 
 /* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity, and
@@ -10039,15 +10065,20 @@ static icf_stop icfi_step_back(icfi_solve* s, icfi_island* island, int to_rest)
     return stop > ICF_STOP_FLOOR || island->at_best ? stop : ICF_STOP_FLOOR;
 }
 
-/* Whether the best velocity is the end of the precision, or only of what Newton's method can find */
-static int icfi_is_short(const icfi_island* island)
+/* Whether the best velocity is the end of the precision, or only of what Newton's method can find. What is held
+   fast has a momentum as small as the rounding of the impulses that hold it: then no error is too large. */
+static int icfi_is_short(icfi_solve* s, icfi_island* island)
 {
 #ifdef ICF_FLOAT
     const icf_real most = ICF_R(0.1);
 #else
     const icf_real most = ICF_R(1e-3);
 #endif
-    return island->convex && island->stop == ICF_STOP_FLOOR && island->best.momentum_error > most;
+    if (!island->convex || island->stop != ICF_STOP_FLOOR || island->best.momentum_error <= most)
+        return 0;
+    if (!island->at_best) icfi_go_to(s, island, s->best);
+    island->at_best = 1;
+    return island->gradient > icfi_rounding(s, island, 0);
 }
 
 /* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
@@ -10136,10 +10167,10 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 #endif
         if (island->stop != ICF_STOP_NONE) break;
     }
-    for (tries = 0; tries < 2 && icfi_is_short(island); tries++) {
+    for (tries = 0; tries < 2 && icfi_is_short(s, island); tries++) {
         island->stop = icfi_step_back(s, island, tries);
     }
-    if (icfi_is_short(island)) island->stop = ICF_STOP_SHORT;
+    if (icfi_is_short(s, island)) island->stop = ICF_STOP_SHORT;
     if (!island->at_best) icfi_go_to(s, island, s->best);
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
@@ -10456,7 +10487,12 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
 
         done.cost += island.cost;
         done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
-        done.momentum_error = icfi_max(done.momentum_error, island.error);
+        if (!(island.error < done.momentum_error)) {
+            done.momentum_error = island.error;
+            stats->rounding = island.stop == ICF_STOP_FLOOR || island.stop == ICF_STOP_SHORT
+                                  ? icfi_rounding(s, &island, 1) / island.scale
+                                  : 0;
+        }
         energy = icfi_dual_energy(s, &island, s->gradient);
         certificate += energy;
         icfi_report_island(s, &island, k, energy);
@@ -13461,6 +13497,15 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     l = icfi_add_scaled(l, late, m->v);
     if (b->linear_damping > 0) l = icfi_scaled(1 / early, l);
     turns = b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0;
+    if (((locks & ICF_LOCK_TURN_X) && a.x != 0) || ((locks & ICF_LOCK_TURN_Y) && a.y != 0) ||
+        ((locks & ICF_LOCK_TURN_Z) && a.z != 0)) {
+        icf_real inertia[6];
+        /* a lock on an axis about which it still turns is a blow about that axis: the others keep momentum */
+        icfi_turned_inertia(m->q, b->inertia, inertia);
+        if (!icfi_turn_by(b, m, icfi_symmetric(inertia, a), &a))
+            return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
+                                     "the inertia of a body");
+    }
     if (!(turns || locks >> 3 ? icfi_turn_by(b, m, b->torque, &turn)
                               : icfi_is_definite(b->inertia))) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the inertia of a body");

@@ -290,8 +290,8 @@ static outcome solve(const icfp* in, const settings* set, icf_workspace* workspa
 // one word
 static void print_status(const outcome* o)
 {
-    static const char* const stops[] = {"none",       "converged",      "floor",
-                                        "iterations", "factorizations", "caller"};
+    static const char* const stops[ICF_STOP_CALLER + 1] = {
+        "none", "converged", "floor", "short", "iterations", "factorizations", "caller"};
     const char* text = icf_result_string(o->result);
     const int stop = (int)o->stats.stop;
     if ((o->result == ICF_RESULT_OK || o->result == ICF_RESULT_NOT_CONVERGED) && stop >= 0 &&

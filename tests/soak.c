@@ -14,7 +14,7 @@
      refused      what is refused changes nothing, and what is wrong is refused
      query        questions change nothing, and rays hit what they say
      escape       nothing that its shapes hold in a closed room is far outside
-     floor        a solve that ends by itself is near the answer; in float it may be short of it, and say so
+     floor        a solve ends near the answer, but for what rounding explains, and says if it does not
      time         a step takes less than a second
 
    A state is sane if nothing overlaps by two sizes or more, is faster than 500 m/s or turns by 3 rad a step.
@@ -1265,6 +1265,17 @@ static icf_body body_at(const side* s, int32_t slot, icf_body_state* state)
     return b;
 }
 
+static double fastest_turn(const side* s)
+{
+    double most = 0;
+    int32_t i;
+    for (i = 0; i < icf_world_body_count(&s->scene.world); i++) {
+        icf_body_state state;
+        if (body_at(s, i, &state).generation) most = larger(most, length(state.angular_velocity));
+    }
+    return most;
+}
+
 /* Could there be more energy than what is counted? */
 static int is_passive(const side* s)
 {
@@ -1275,6 +1286,8 @@ static int is_passive(const side* s)
     if (p.wild || s->pushed || s->joints || s->constraints) return 0;
     (void)icf_world_get_def(&s->scene.world, &d);
     if (d.iterations != p.def.world.iterations || d.tolerance > p.def.world.tolerance) return 0;
+    /* a blow on what turns far in a step changes its energy to second order only */
+    if (d.method == ICF_METHOD_MIDPOINT && p.dt * fastest_turn(s) > 0.3) return 0;
     for (i = 0; i < s->colliders; i++) {
         if (icf_collider_get_def(&s->scene, s->collider[i], &c) == ICF_RESULT_OK &&
             length(c.surface_velocity) > 0)
@@ -1441,7 +1454,6 @@ static void check_touches(side* s)
 
 static void check_solve(side* s, icf_result result, double seconds)
 {
-    const int in_float = sizeof(icf_real) == 4;
     icf_stats stats;
     if (seconds > slowest) {
         slowest = seconds;
@@ -1456,8 +1468,8 @@ static void check_solve(side* s, icf_result result, double seconds)
         fail_if_sane(FINITE, "stats", (double)stats.momentum_error, (double)stats.cost);
     tallies[FLOOR].checks += stats.stop == ICF_STOP_FLOOR;
     shorts += stats.stop == ICF_STOP_SHORT;
-    if ((stats.stop == ICF_STOP_FLOOR && !((double)stats.momentum_error <= floor_error)) ||
-        (stats.stop == ICF_STOP_SHORT && !in_float && speed_before > 1e-9))
+    if ((stats.stop == ICF_STOP_FLOOR || stats.stop == ICF_STOP_SHORT) &&
+        !((double)stats.momentum_error <= floor_error) && !(stats.momentum_error <= stats.rounding))
         fail_if_sane(FLOOR, "momentum error and certificate", (double)stats.momentum_error,
                      (double)stats.certificate);
 }
@@ -1470,7 +1482,7 @@ static void follow(int how, icf_result one)
     const icf_scene_event *e, *f;
     double seconds;
     const icf_result two = step(&second, how, &seconds);
-    second.pushed = 0;
+    if (two >= 0) second.pushed = 0;
     following--;
     tallies[LOAD].checks++;
     if (icf_world_get_stats(&first.scene.world, &a) == ICF_RESULT_OK &&
@@ -1515,7 +1527,7 @@ static int step_both(void)
     }
     look_before(&first);
     one = step(&first, how, &seconds);
-    first.pushed = 0;
+    if (one >= 0) first.pushed = 0; /* forces stay for the next step where one is refused */
     end = in;
     sane = is_sane(&first);
     steps++;

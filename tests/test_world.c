@@ -429,6 +429,43 @@ static void test_lock_inertia(void)
     icf_world_destroy(&w);
 }
 
+/* A lock on an axis about which a body turns stops it there, and no other momentum changes: so energy falls */
+static void test_lock_while_turning(void)
+{
+    uint32_t locks;
+    random_seed(SEED);
+    for (locks = 1; locks < 8; locks++) {
+        icf_world w = world_with(0, (int)locks % 3);
+        icf_body_def d = random_body(1);
+        icf_diagnosis before, after;
+        icf_vec3 spin;
+        icf_body b = add_body(&w, &d);
+        double size;
+        OK(icf_world_step(&w, R(0.3)));
+        before = diagnosis_of(&w);
+        size = d3_length(d3_of(before.angular_momentum));
+        OK(icf_body_get_def(&w, b, &d));
+        d.locks = locks * ICF_LOCK_TURN_X;
+        OK(icf_body_set_def(&w, b, &d));
+        OK(icf_world_step(&w, R(1e-7)));
+        after = diagnosis_of(&w);
+        spin = state_of(&w, b).angular_velocity;
+        TEST_CHECK(!(locks & 1) || spin.x == 0);
+        TEST_CHECK(!(locks & 2) || spin.y == 0);
+        TEST_CHECK(!(locks & 4) || spin.z == 0);
+        TEST_CHECK_((double)(after.kinetic - before.kinetic) < 1e-5 * (double)before.kinetic,
+                    "axes %d locked: %g J, %g J before", (int)locks, (double)after.kinetic,
+                    (double)before.kinetic);
+        if (!(locks & 1))
+            CHECK_NEAR(after.angular_momentum.x, before.angular_momentum.x, 0, 1e-5 * size);
+        if (!(locks & 2))
+            CHECK_NEAR(after.angular_momentum.y, before.angular_momentum.y, 0, 1e-5 * size);
+        if (!(locks & 4))
+            CHECK_NEAR(after.angular_momentum.z, before.angular_momentum.z, 0, 1e-5 * size);
+        icf_world_destroy(&w);
+    }
+}
+
 static void test_damping(void)
 {
     const double h = 0.02, c = 3, a = 5;
@@ -3060,6 +3097,7 @@ TEST_LIST = {
     {"static_friction_uneven",     test_static_friction_uneven    },
     {"rotation_order",             test_rotation_order            },
     {"dzhanibekov",                test_dzhanibekov               },
+    {"lock_while_turning",         test_lock_while_turning        },
     {"locks",                      test_locks                     },
     {"lock_inertia",               test_lock_inertia              },
     {"damping",                    test_damping                   },
