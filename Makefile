@@ -88,20 +88,28 @@ clean:
 
 # ---- programs: each is one C file that includes the headers
 
-# $(call tests-in,DIRECTORY,COMMAND): the four builds of a test
-define tests-in
-$(1)/%: tests/%.c $$(HEADERS)
+# Most tests are linked with one implementation, see tests/tested.h; those that hold their own say so.
+OWN := $(patsubst tests/%.c,%,$(shell grep -l '^.define ICF_IMPLEMENTATION' tests/test_*.c))
+LINKED := $(filter-out $(OWN),$(TESTS))
+
+# $(call test-build,DIRECTORY,COMMAND,SUFFIX): every test as DIRECTORY/test_X_SUFFIX
+define test-build
+$(1)/implementation$(3).o: tests/implementation.c tests/tested.h icf.h icf_geometry.h
+	@mkdir -p $(1)
+	$(2) -c -o $$@ $$<
+$(LINKED:%=$(1)/%$(3)): $(1)/%$(3): tests/%.c $(1)/implementation$(3).o $$(HEADERS)
+	$(2) -DTEST_LINKED -o $$@ $$< $(1)/implementation$(3).o $$(LDLIBS)
+$(1)/%$(3): tests/%.c $$(HEADERS)
 	@mkdir -p $(1)
 	$(2) -o $$@ $$< $$(LDLIBS)
-$(1)/%_float: tests/%.c $$(HEADERS)
-	@mkdir -p $(1)
-	$(2) -DICF_FLOAT -o $$@ $$< $$(LDLIBS)
-$(1)/%_scalar: tests/%.c $$(HEADERS)
-	@mkdir -p $(1)
-	$(2) -DICF_NO_SIMD -o $$@ $$< $$(LDLIBS)
-$(1)/%_scalar_float: tests/%.c $$(HEADERS)
-	@mkdir -p $(1)
-	$(2) -DICF_NO_SIMD -DICF_FLOAT -o $$@ $$< $$(LDLIBS)
+endef
+
+# $(call tests-in,DIRECTORY,COMMAND): the four builds of a test
+define tests-in
+$(call test-build,$(1),$(2),)
+$(call test-build,$(1),$(2) -DICF_FLOAT,_float)
+$(call test-build,$(1),$(2) -DICF_NO_SIMD,_scalar)
+$(call test-build,$(1),$(2) -DICF_NO_SIMD -DICF_FLOAT,_scalar_float)
 endef
 
 $(eval $(call tests-in,build,$$(CC) $$(CFLAGS)))
@@ -142,8 +150,8 @@ bench:
 
 # ---- the tests under sanitizers
 
-SANITIZE_ADDRESS = $(CC) -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-SANITIZE_MEMORY = clang -g -O1 -fno-omit-frame-pointer -fsanitize=memory -fno-sanitize-recover=all
+SANITIZE_ADDRESS = $(CC) -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_MEMORY = clang -g1 -O1 -fno-omit-frame-pointer -fsanitize=memory -fno-sanitize-recover=all
 
 $(eval $(call tests-in,build/address,$$(SANITIZE_ADDRESS)))
 $(eval $(call tests-in,build/memory,$$(SANITIZE_MEMORY)))

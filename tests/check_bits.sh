@@ -12,11 +12,14 @@ bits() {
     name=$1
     runner=$2
     shift 2
-    for test in test_dense test_sparse; do
-        for real in double float; do
-            [ $real = float ] && define=-DICF_FLOAT || define=
+    for real in double float; do
+        [ $real = float ] && define=-DICF_FLOAT || define=
+        library=build/bits/implementation.o
+        "$@" $define -c -o $library tests/implementation.c || failed=1
+        for test in test_dense test_sparse; do
             program=build/bits/$test
-            if "$@" $define -o $program tests/$test.c -lm && $runner ./$program golden_bits >$program.log 2>&1; then
+            if "$@" $define -DTEST_LINKED -o $program tests/$test.c $library -lm &&
+                $runner ./$program golden_bits >$program.log 2>&1; then
                 done=$((done + 1))
             else
                 echo "bits, $name $test $real: FAILED"

@@ -30,8 +30,7 @@
    What that leaves out is between steps: phi0 + dt vn is not what the next step finds where bodies turn and
    points of contact come and go. That is why long steps can gain energy; short ones are checked not to. */
 
-#define ICF_IMPLEMENTATION
-#include "../icf_geometry.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

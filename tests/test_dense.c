@@ -1,9 +1,6 @@
 /* Layer 4: dense Cholesky. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

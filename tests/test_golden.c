@@ -2,10 +2,7 @@
    the solver says of itself is compared with potentials and linear algebra in long double, written
    here. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "icfp.h"

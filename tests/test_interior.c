@@ -3,10 +3,7 @@
 
    With -DTABLES the counts are printed. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "icfp.h"

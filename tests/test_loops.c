@@ -2,10 +2,7 @@
    with, whatever the masses and however long the steps, or the step says that it could not follow. Also what
    was never together, and ropes. build/fuzz_loops runs other seeds, and more. */
 
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

@@ -3,14 +3,11 @@
 
    The number of poses is multiplied by the environment variable ICF_TEST_MORE. */
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf_geometry.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

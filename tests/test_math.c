@@ -1,12 +1,9 @@
 /* Layer 2: small math. Every function against long double or a closed form, in tolerances of EPS. */
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

@@ -66,6 +66,7 @@ static void test_pieces(void)
         }
         TEST_CHECK(arena.result == ICF_RESULT_OK && arena.peak == arena.used);
     }
+    TEST_CHECK(ICFI_GRANULE == 32);
     TEST_CHECK(ICFI_GRANULE % ICFI_BLOCK_ALIGNMENT == 0);
     TEST_CHECK(ICFI_BLOCK_ALIGNMENT == (sizeof(void*) == 8 ? 8 : sizeof(icf_real)));
 }

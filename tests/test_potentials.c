@@ -4,10 +4,7 @@
    forces are evaluated as they stand and costs are integrals of them by a quadrature that is exact
    for them. It is held against golden/contact first, which knows neither. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

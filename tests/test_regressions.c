@@ -1,13 +1,10 @@
 /* Bugs that were found, each with what showed it. */
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
+#include "tested.h"
 
 #include "../bench/graphs.h"
 #include "acutest.h"
@@ -28,7 +25,7 @@ static void fill_chain(icf_sparse* s, int32_t n, icf_real own)
    square is infinite. */
 static void test_iterative_at_any_scale(void)
 {
-    const icf_real scales[] = {ICFI_REAL_MIN, ICFI_REAL_MIN * 1000, 1, ICF_REAL_MAX / 1000};
+    const icf_real scales[] = {REAL_MIN, REAL_MIN * 1000, 1, ICF_REAL_MAX / 1000};
     int32_t sizes[4] = {1, 1, 1, 1}, pairs[6] = {0, 1, 1, 2, 2, 3}, k, i;
     icf_sparse s;
     TEST_ASSERT(icf_sparse_create(&s, ICF_SPARSE_ITERATIVE, 4, sizes, 3, pairs) == ICF_RESULT_OK);
@@ -40,8 +37,7 @@ static void test_iterative_at_any_scale(void)
         TEST_CHECK(icf_sparse_solve(&s, x, 1, 4) == ICF_RESULT_OK);
         for (i = 0; i < 4; i++) {
             icf_real y = 4 * x[i] - (i ? x[i - 1] : 0) - (i < 3 ? x[i + 1] : 0);
-            TEST_CHECK_(ICF_FABS(y - b[i] * scales[k]) <=
-                            1000 * EPS * 4 * scales[k] + ICFI_REAL_MIN,
+            TEST_CHECK_(ICF_FABS(y - b[i] * scales[k]) <= 1000 * EPS * 4 * scales[k] + REAL_MIN,
                         "scale %g, entry %d", (double)scales[k], (int)i);
         }
     }

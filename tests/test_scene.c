@@ -3,15 +3,12 @@
    The environment variable ICF_TEST_MORE (a number) makes what takes long longer: a whole simulated minute
    for every stack, a thousand bodies that fall. */
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf_geometry.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

@@ -7,10 +7,7 @@
    positions; what is left there are the coarse ones, within limits that come from that rounding. Under a
    sanitizer, which looks at memory and not at numbers, runs of more than 30000 steps are left out. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

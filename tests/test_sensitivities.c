@@ -1,10 +1,7 @@
 /* Derivatives of the answer, against converged differences of icf_solve itself and against the
    Hessian put together from the potentials one by one. With -DTABLES the errors are printed. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "icfp.h"

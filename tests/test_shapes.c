@@ -4,18 +4,25 @@
 
    The number of poses is multiplied by the environment variable ICF_TEST_MORE. */
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf_geometry.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"
 #include "shapes_reference.h"
+
+static icf_real part(icf_vec3 v, int k)
+{
+    return k == 0 ? v.x : k == 1 ? v.y : v.z;
+}
+
+static int is_finite3(icf_vec3 v)
+{
+    return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+}
 
 static int more(int count)
 {
@@ -324,8 +331,8 @@ static void order(void)
              TEST_CHECK(same3(s.normal, icf_vec3_neg(t.normal))) &&
              TEST_CHECK(same3(s.point_a, t.point_b)) && TEST_CHECK(same3(s.point_b, t.point_a));
         // and all of it is finite, and near says the same
-        ok = ok && TEST_CHECK(icfi_gfinite3(s.point_a) && icfi_gfinite3(s.point_b) &&
-                              s.distance * 0 == 0);
+        ok =
+            ok && TEST_CHECK(is_finite3(s.point_a) && is_finite3(s.point_b) && s.distance * 0 == 0);
         ok = ok && TEST_CHECK(icf_shape_near(&c.a, &c.ta, &c.b, &c.tb, 0) == (s.distance <= 0) ||
                               fabs((double)s.distance) < 32 * EPS * c.size);
         // with a margin, which is as often below the distance as above it
@@ -609,9 +616,9 @@ static void bounds(void)
             n.z = k == 2;
             high = reference_reach(&a, n);
             low = -reference_reach(&a, wide_neg(n));
-            if (!TEST_CHECK(icfi_gpart(box.upper, k) >= high && icfi_gpart(box.lower, k) <= low) ||
-                !TEST_CHECK(fabsl(icfi_gpart(box.upper, k) - high) < 64 * EPS * c.size &&
-                            fabsl(icfi_gpart(box.lower, k) - low) < 64 * EPS * c.size)) {
+            if (!TEST_CHECK(part(box.upper, k) >= high && part(box.lower, k) <= low) ||
+                !TEST_CHECK(fabsl(part(box.upper, k) - high) < 64 * EPS * c.size &&
+                            fabsl(part(box.lower, k) - low) < 64 * EPS * c.size)) {
                 print_scene(&c);
                 wrong++;
             }
@@ -640,8 +647,7 @@ static void mass_of_grid(const icf_shape* s, int n, double* mass, double center[
     reference_shape a;
     reference_place(s, &t, &a);
     icf_shape_bounds(s, &t, 0, &box);
-    for (m = 0; m < 3; m++)
-        cell[m] = (double)(icfi_gpart(box.upper, m) - icfi_gpart(box.lower, m)) / n;
+    for (m = 0; m < 3; m++) cell[m] = (double)(part(box.upper, m) - part(box.lower, m)) / n;
     volume = cell[0] * cell[1] * cell[2];
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
@@ -700,8 +706,7 @@ static void masses(void)
         mass_of_grid(&s[i], 48, &mass, center, inertia);
         TEST_CHECK_(fabs((double)m.mass / 3 - mass) < 5e-3 * mass, "mass %g, grid %g",
                     (double)m.mass / 3, mass);
-        for (k = 0; k < 3; k++)
-            TEST_CHECK(fabs((double)icfi_gpart(m.center, k) - center[k]) < 5e-3);
+        for (k = 0; k < 3; k++) TEST_CHECK(fabs((double)part(m.center, k) - center[k]) < 5e-3);
         got[0] = (double)m.inertia.x.x;
         got[1] = (double)m.inertia.y.y;
         got[2] = (double)m.inertia.z.z;

@@ -1,27 +1,10 @@
 /* Layer 7: the convex solver, but for the problems in tests/golden. */
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef ICF_NO_MALLOC
-static int allocations; /* of the library */
-
-static void* counted_malloc(size_t bytes)
-{
-    allocations++;
-    return malloc(bytes);
-}
-
-#define ICF_MALLOC(bytes) counted_malloc(bytes)
-#define ICF_FREE(pointer) free(pointer)
-#endif
-/* one test gives the library what its assertions are against */
-static int assertions_matter = 1;
-#define ICF_ASSERT(x) assert(!assertions_matter || (x))
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"
@@ -312,18 +295,13 @@ static icf_result solve_in(const scene* s, size_t bytes, const icf_options* opti
     icf_stats unread;
     icf_result result;
     int32_t i;
-    int before = 0, after = 0;
+    long before;
     if (!stats) stats = &unread;
     workspace_new(bytes);
     memset(stats, UNTOUCHED, sizeof *stats);
-#ifndef ICF_NO_MALLOC
-    before = allocations;
-#endif
+    before = test_allocations;
     result = icf_solve(&s->p, options, &workspace, v, stats);
-#ifndef ICF_NO_MALLOC
-    after = allocations;
-#endif
-    TEST_CHECK(before == after);
+    TEST_CHECK(test_allocations == before);
     TEST_CHECK(workspace_kept(bytes));
     if (result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED) {
         for (i = 0; i < s->unknowns; i++) {
@@ -2154,9 +2132,9 @@ static void test_custom_law_broken(void)
     c->custom = custom_evaluate;
     c->user = &law;
     c->distance = R(-1e-3);
-    assertions_matter = 0;
+    test_assertions_matter = 0;
     result = solve(s, NULL, v, &stats);
-    assertions_matter = 1;
+    test_assertions_matter = 1;
     TEST_CHECK_(result == ICF_RESULT_BAD_LAW || result == ICF_RESULT_NOT_FINITE,
                 "a law of NaN gives %s", icf_result_string(result));
     TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
@@ -3326,26 +3304,26 @@ static void test_reserve(void)
     scene *s = &first_scene, *t = &second_scene;
     icf_workspace w;
     icf_real v[MOST_UNKNOWNS] = {0};
-    int before;
+    long before;
     random_seed(SEED);
     random_scene(s, WITH_LAGGED | WITH_ROWS, 3, 0, 3, 0);
     ring_scene(t, 10);
     memset(&w, 0, sizeof w);
-    before = allocations;
+    before = test_allocations;
     TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK);
-    TEST_CHECK(allocations > before);
-    before = allocations;
+    TEST_CHECK(test_allocations > before);
+    before = test_allocations;
     memcpy(v, s->v_last, sizeof v);
     TEST_CHECK(icf_solve(&s->p, NULL, &w, v, NULL) == ICF_RESULT_OK);
     TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK);
-    TEST_CHECK(allocations == before);
+    TEST_CHECK(test_allocations == before);
     TEST_CHECK(icf_workspace_reserve(&w, &t->p) == ICF_RESULT_OK);
-    TEST_CHECK(allocations > before);
-    before = allocations;
+    TEST_CHECK(test_allocations > before);
+    before = test_allocations;
     memcpy(v, t->v_last, sizeof v);
     TEST_CHECK(icf_solve(&t->p, NULL, &w, v, NULL) == ICF_RESULT_OK);
     TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK); /* smaller: as it is */
-    TEST_CHECK(allocations == before);
+    TEST_CHECK(test_allocations == before);
     icf_workspace_destroy(&w);
     icf_workspace_destroy(&w); /* twice is once */
     TEST_CHECK(icf_workspace_reserve(NULL, &s->p) == ICF_RESULT_BAD_ARGUMENT);
@@ -3357,9 +3335,9 @@ static void test_reserve(void)
     {
         double memory[8];
         TEST_CHECK(icf_workspace_init(&w, memory, sizeof memory) == ICF_RESULT_OK);
-        before = allocations;
+        before = test_allocations;
         TEST_CHECK(icf_workspace_reserve(&w, &t->p) != ICF_RESULT_OK);
-        TEST_CHECK(allocations == before);
+        TEST_CHECK(test_allocations == before);
         icf_workspace_destroy(&w);
     }
 }

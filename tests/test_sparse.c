@@ -1,9 +1,6 @@
 /* Layer 5: block-sparse Cholesky. */
 
-#define ICF_IMPLEMENTATION
-#include <assert.h>
-#define ICF_ASSERT(x) assert(x)
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"
@@ -17,6 +14,10 @@
 
 /* Are the bits promised to be those of other builds? Not with fused operations, nor where the compiler
    computes in more digits than it stores. */
+/* what the library aligns blocks of memory and pieces in them to, in bytes; tests/test_memory.c sees to it */
+#define BLOCK_ALIGNMENT (sizeof(void*) == 8 ? 8 : sizeof(icf_real))
+#define GRANULE ((size_t)32)
+
 #if defined(ICF_FMA) || (defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16)
 #define BITS_PROMISED 0
 #else
@@ -1085,7 +1086,7 @@ static void test_garbage_memory(void)
         solve_fresh(&g, &v, x, 2, n);
         for (k = 0; k < 4; k++) {
             icf_sparse s;
-            size_t shift = (size_t)k * ICFI_BLOCK_ALIGNMENT, bytes;
+            size_t shift = (size_t)k * BLOCK_ALIGNMENT, bytes;
             unsigned char *pattern, *factor;
             int held = 1;
             memset(&s, 0, sizeof s);
@@ -1763,7 +1764,7 @@ static void test_sizes(void)
         pattern = memory_new(bytes, UNTOUCHED);
         less[0] = 0;
         less[1] = bytes / 2;
-        less[2] = bytes < ICFI_GRANULE ? 0 : bytes - ICFI_GRANULE;
+        less[2] = bytes < GRANULE ? 0 : bytes - GRANULE;
         less[3] = bytes - 1;
         for (k = 0; k < 4 && bytes; k++) {
             held &= TEST_CHECK(analyze(&s, pattern, less[k], &g) == ICF_RESULT_TOO_SMALL);
@@ -1779,7 +1780,7 @@ static void test_sizes(void)
             icf_real* b = random_vector(g.unknowns, 1, g.unknowns);
             factor = memory_new(need, UNTOUCHED);
             less[1] = need / 2;
-            less[2] = need < ICFI_GRANULE ? 0 : need - ICFI_GRANULE;
+            less[2] = need < GRANULE ? 0 : need - GRANULE;
             less[3] = need - 1;
             for (k = 0; k < 4 && need; k++) {
                 held &= TEST_CHECK(icf_sparse_bind(&s, modes[m], factor, less[k]) ==
@@ -1878,8 +1879,8 @@ static void test_bad_arguments(void)
                ICF_RESULT_MISALIGNED);
     TEST_CHECK(icf_sparse_analyze(&o.s, aligned + 2, bytes, 3, sizes, 2, pairs) ==
                ICF_RESULT_MISALIGNED);
-    TEST_CHECK(icf_sparse_analyze(&o.s, aligned + ICFI_BLOCK_ALIGNMENT / 2, bytes, 3, sizes, 2,
-                                  pairs) == ICF_RESULT_MISALIGNED);
+    TEST_CHECK(icf_sparse_analyze(&o.s, aligned + BLOCK_ALIGNMENT / 2, bytes, 3, sizes, 2, pairs) ==
+               ICF_RESULT_MISALIGNED);
     TEST_CHECK(icf_sparse_analyze(&o.s, aligned, bytes - 1, 3, sizes, 2, pairs) ==
                ICF_RESULT_TOO_SMALL);
     /* nor does it harm when the memory offered is the object's own */
@@ -1903,7 +1904,7 @@ static void test_bad_arguments(void)
         TEST_CHECK(icf_sparse_bind(NULL, modes[k], factor, need) == ICF_RESULT_BAD_ARGUMENT);
         TEST_CHECK(icf_sparse_bind(&o.s, modes[k], NULL, need) == ICF_RESULT_BAD_ARGUMENT);
         TEST_CHECK(icf_sparse_bind(&o.s, modes[k], factor + 1, need) == ICF_RESULT_MISALIGNED);
-        TEST_CHECK(icf_sparse_bind(&o.s, modes[k], factor + ICFI_BLOCK_ALIGNMENT / 2, need) ==
+        TEST_CHECK(icf_sparse_bind(&o.s, modes[k], factor + BLOCK_ALIGNMENT / 2, need) ==
                    ICF_RESULT_MISALIGNED);
         TEST_CHECK(icf_sparse_bind(&o.s, modes[k], factor, need - 1) == ICF_RESULT_TOO_SMALL);
     }

@@ -1,12 +1,9 @@
 /* Layer 9: trees of joints. Free bodies, contacts and blocks of memory: test_world.c. */
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
+#include "tested.h"
 
 #include "acutest.h"
 #include "util.h"

@@ -1,0 +1,2 @@
+/* The implementation that tests are linked with, see tested.h */
+#include "tested.h"
