@@ -212,8 +212,8 @@
    the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
    above the minimum the cost still is. When rounding does not let the error fall to the tolerance, the
    answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success; but with an
-   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED: things far too fast or far
-   too stiff for the precision. stats.rounding is the error that rounding alone explains.
+   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED: things are far too fast
+   or too stiff for the precision. stats.rounding is the error that rounding alone explains.
 
    Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
    kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce, and none above 1 /
@@ -360,8 +360,12 @@ typedef double icf_real;
 #endif
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+/* Always, where a compiler optimises: gcc would not inline them into functions with other options. One that
+   does not optimise would keep a frame for each. */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__)
 #define ICFI_INLINE ICFI_UNUSED static inline __attribute__((always_inline))
+#elif defined(__GNUC__) || defined(__clang__)
+#define ICFI_INLINE ICFI_UNUSED static inline
 #else
 #define ICFI_INLINE static inline
 #endif
@@ -8468,9 +8472,9 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return icfi_out_of_budget(s, island);
 }
 
-/* Adds what the rounding of velocities makes of the impulses of a contact, at most, to those of its link, when
-   its velocities are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if rounding
-   can lead there. */
+/* Adds to `sum`, the impulses of a link, the most that rounding of velocities changes those of a contact by.
+   Velocities are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if
+   rounding can lead there. */
 static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const icf_real* terms,
                               icf_real* sum)
 {
@@ -8550,8 +8554,8 @@ static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* 
     }
 }
 
-/* How large a gradient rounding explains: that of momenta and impulses, and, with `of_velocities`, that of the
-   velocities, which stiff contacts make much of. Uses s->from. */
+/* How large a gradient rounding explains: rounding of momenta and impulses, and, with `of_velocities`, of
+   velocities too, which stiff contacts magnify. Uses s->from. */
 static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_velocities)
 {
     const icf_problem* p = s->p;
@@ -10065,8 +10069,8 @@ static icf_stop icfi_step_back(icfi_solve* s, icfi_island* island, int to_rest)
     return stop > ICF_STOP_FLOOR || island->at_best ? stop : ICF_STOP_FLOOR;
 }
 
-/* Whether the best velocity is the end of the precision, or only of what Newton's method can find. What is held
-   fast has a momentum as small as the rounding of the impulses that hold it: then no error is too large. */
+/* Whether the best velocity is the end of the precision, or only of what Newton's method can find. What two
+   impulses hold fast has a momentum as small as their rounding: then no error is too large. */
 static int icfi_is_short(icfi_solve* s, icfi_island* island)
 {
 #ifdef ICF_FLOAT
@@ -11553,8 +11557,7 @@ typedef struct icfi_sim {
 
 /* ---- small math ---- */
 
-/* Small math that is called rather than inlined, where frames would add up. Not `always inline`: a compiler
-   that does not optimise keeps a frame for each, one that does inlines what is short. */
+/* Small math that is called rather than inlined: it is long, and called from many places. */
 static ICFI_NOINLINE icf_quat icfi_turn_by_vector(icf_vec3 r)
 {
     return icf_quat_from_rotation_vector(r);
@@ -11580,65 +11583,15 @@ static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
     return icf_transform_inverse(t);
 }
 
-static inline icf_vec3 icfi_vec3(icf_real x, icf_real y, icf_real z)
-{
-    return icf_vec3_make(x, y, z);
-}
-
-static inline icf_vec3 icfi_cross(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_cross(a, b);
-}
-
-static inline icf_vec3 icfi_sum(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_add(a, b);
-}
-
-static inline icf_vec3 icfi_difference(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_sub(a, b);
-}
-
-static inline icf_vec3 icfi_add_scaled(icf_vec3 a, icf_real s, icf_vec3 b)
-{
-    return icf_vec3_add_scaled(a, s, b);
-}
-
-static inline icf_vec3 icfi_scaled(icf_real s, icf_vec3 a)
-{
-    return icf_vec3_scale(s, a);
-}
-
 /* share a + (1 - share) b */
 static inline icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_add_scaled(icf_vec3_scale(share, a), 1 - share, b);
 }
 
-static inline icf_vec3 icfi_rotate(icf_quat q, icf_vec3 v)
-{
-    return icf_quat_rotate(q, v);
-}
-
-static inline icf_vec3 icfi_unrotate(icf_quat q, icf_vec3 v)
-{
-    return icf_quat_rotate_inverse(q, v);
-}
-
-static inline icf_quat icfi_quat_product(icf_quat a, icf_quat b)
-{
-    return icf_quat_mul(a, b);
-}
-
 static inline icf_mat3 icfi_axes(icf_quat q)
 {
     return icf_mat3_from_quat(q);
-}
-
-static inline icf_real icfi_inner(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_dot(a, b);
 }
 
 /* ---- capacities and the block ---- */
@@ -12748,7 +12701,7 @@ static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
 
 static icf_transform icfi_pose(const icfi_body* b, const icfi_motion* m)
 {
-    return icf_transform_make(m->q, icfi_difference(m->x, icfi_rotate(m->q, b->center)));
+    return icf_transform_make(m->q, icf_vec3_sub(m->x, icf_quat_rotate(m->q, b->center)));
 }
 
 /* From the child's joint frame to the parent's */
@@ -12764,8 +12717,8 @@ static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
         t.q = icfi_turn_by_vector(icf_vec3_make(0, 0, q[2]));
         break;
     case ICF_JOINT_UNIVERSAL:
-        t.q = icfi_quat_product(icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0)),
-                                icfi_turn_by_vector(icf_vec3_make(0, q[1], 0)));
+        t.q = icf_quat_mul(icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0)),
+                           icfi_turn_by_vector(icf_vec3_make(0, q[1], 0)));
         break;
     default: break;
     }
@@ -12810,25 +12763,25 @@ static icfi_spatial icfi_spatial_make(icf_vec3 a, icf_vec3 l)
 
 static icfi_spatial icfi_spatial_add_scaled(icfi_spatial x, icf_real f, icfi_spatial y)
 {
-    return icfi_spatial_make(icfi_add_scaled(x.a, f, y.a), icfi_add_scaled(x.l, f, y.l));
+    return icfi_spatial_make(icf_vec3_add_scaled(x.a, f, y.a), icf_vec3_add_scaled(x.l, f, y.l));
 }
 
 static icf_real icfi_spatial_dot(icfi_spatial x, icfi_spatial y)
 {
-    return icfi_inner(x.a, y.a) + icfi_inner(x.l, y.l);
+    return icf_vec3_dot(x.a, y.a) + icf_vec3_dot(x.l, y.l);
 }
 
 /* The rate of something that moves with the velocity v and is the motion x there */
 static icfi_spatial icfi_spatial_cross(icfi_spatial v, icfi_spatial x)
 {
-    return icfi_spatial_make(icfi_cross(v.a, x.a),
-                             icfi_sum(icfi_cross(v.a, x.l), icfi_cross(v.l, x.a)));
+    return icfi_spatial_make(icf_vec3_cross(v.a, x.a),
+                             icf_vec3_add(icf_vec3_cross(v.a, x.l), icf_vec3_cross(v.l, x.a)));
 }
 
 /* A rotation about an axis through c, about the origin o */
 static icfi_spatial icfi_turn_column(icf_vec3 axis, icf_vec3 c, icf_vec3 o)
 {
-    return icfi_spatial_make(axis, icfi_cross(icfi_difference(c, o), axis));
+    return icfi_spatial_make(axis, icf_vec3_cross(icf_vec3_sub(c, o), axis));
 }
 
 static icfi_spatial icfi_slide_column(icf_vec3 axis)
@@ -12845,7 +12798,7 @@ static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const ic
     case ICF_JOINT_REVOLUTE: column[0] = icfi_turn_column(r.z, base.p, o); break;
     case ICF_JOINT_PRISMATIC: column[0] = icfi_slide_column(r.z); break;
     case ICF_JOINT_BALL:
-        r = icfi_axes(icfi_quat_product(base.q, icf_quat_make(q[0], q[1], q[2], q[3])));
+        r = icfi_axes(icf_quat_mul(base.q, icf_quat_make(q[0], q[1], q[2], q[3])));
         column[0] = icfi_turn_column(r.x, base.p, o);
         column[1] = icfi_turn_column(r.y, base.p, o);
         column[2] = icfi_turn_column(r.z, base.p, o);
@@ -12854,14 +12807,14 @@ static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const ic
         column[0] = icfi_slide_column(r.x);
         column[1] = icfi_slide_column(r.y);
         column[2] = icfi_turn_column(
-            r.z, icfi_add_scaled(icfi_add_scaled(base.p, q[0], r.x), q[1], r.y), o);
+            r.z, icf_vec3_add_scaled(icf_vec3_add_scaled(base.p, q[0], r.x), q[1], r.y), o);
         by_parent[0] = by_parent[1] = 1;
         break;
     case ICF_JOINT_UNIVERSAL:
         column[0] = icfi_turn_column(r.x, base.p, o);
         column[1] = icfi_turn_column(
-            icfi_rotate(icfi_quat_product(base.q, icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0))),
-                        icf_vec3_make(0, 1, 0)),
+            icf_quat_rotate(icf_quat_mul(base.q, icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0))),
+                            icf_vec3_make(0, 1, 0)),
             base.p, o);
         by_parent[0] = 1;
         break;
@@ -12917,7 +12870,7 @@ static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* mot
     if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
         return icfi_spatial_make(zero, zero);
     m = motion + body;
-    return icfi_spatial_make(m->w, icfi_sum(m->v, icfi_cross(m->w, icfi_difference(o, m->x))));
+    return icfi_spatial_make(m->w, icf_vec3_add(m->v, icf_vec3_cross(m->w, icf_vec3_sub(o, m->x))));
 }
 
 /* Its rate: v x w, of a body that turns while its centre of mass moves straight on */
@@ -12926,7 +12879,7 @@ static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* moti
     icf_vec3 zero = icf_vec3_make(0, 0, 0);
     if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
         return icfi_spatial_make(zero, zero);
-    return icfi_spatial_make(zero, icfi_cross(motion[body].v, motion[body].w));
+    return icfi_spatial_make(zero, icf_vec3_cross(motion[body].v, motion[body].w));
 }
 
 /* Spatial velocities of the bodies of a tree, for velocities v of it and the columns found last */
@@ -12954,7 +12907,7 @@ static void icfi_set_speeds(const icfi_sim* s, const icfi_world_tree* tree, icfi
         icfi_motion* m = motion + s->place[k].body;
         const icfi_spatial* x = s->speed + k;
         m->w = x->a;
-        m->v = icfi_sum(x->l, icfi_cross(x->a, icfi_difference(m->x, tree->origin)));
+        m->v = icf_vec3_add(x->l, icf_vec3_cross(x->a, icf_vec3_sub(m->x, tree->origin)));
     }
 }
 
@@ -13013,7 +12966,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
         if (p->joint < 0) {
             icf_vec3 l, a;
             icfi_root_velocity(s, p, u, &l, &a);
-            to[p->body].x = icfi_add_scaled(from[p->body].x, h, l);
+            to[p->body].x = icf_vec3_add_scaled(from[p->body].x, h, l);
             to[p->body].q = icfi_turn_on(from[p->body].q, a, h);
             continue;
         }
@@ -13022,7 +12975,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
         if (s->joint[p->joint].kind == ICF_JOINT_BALL) {
             icf_quat r = icf_quat_make(q[0], q[1], q[2], q[3]);
             icf_vec3 turn = icf_vec3_make(h * u[0], h * u[1], h * u[2]);
-            r = icf_quat_normalize(icfi_quat_product(r, icfi_turn_by_vector(turn)));
+            r = icf_quat_normalize(icf_quat_mul(r, icfi_turn_by_vector(turn)));
             out[0] = r.x;
             out[1] = r.y;
             out[2] = r.z;
@@ -13075,7 +13028,7 @@ static icfi_inertia icfi_spatial_inertia(icf_real mass, const icf_real about_cen
 {
     icfi_inertia i;
     i.mass = mass;
-    i.moment = icfi_scaled(mass, c);
+    i.moment = icf_vec3_scale(mass, c);
     i.about[0] = about_center[0] + mass * (c.y * c.y + c.z * c.z);
     i.about[1] = about_center[1] + mass * (c.x * c.x + c.z * c.z);
     i.about[2] = about_center[2] + mass * (c.x * c.x + c.y * c.y);
@@ -13089,8 +13042,8 @@ static icfi_inertia icfi_spatial_inertia(icf_real mass, const icf_real about_cen
 static icfi_spatial icfi_inertia_times(const icfi_inertia* i, icfi_spatial x)
 {
     return icfi_spatial_make(
-        icfi_sum(icfi_symmetric(i->about, x.a), icfi_cross(i->moment, x.l)),
-        icfi_difference(icfi_scaled(i->mass, x.l), icfi_cross(i->moment, x.a)));
+        icf_vec3_add(icfi_symmetric(i->about, x.a), icf_vec3_cross(i->moment, x.l)),
+        icf_vec3_sub(icf_vec3_scale(i->mass, x.l), icf_vec3_cross(i->moment, x.a)));
 }
 
 /* The force on a body, about the origin of its tree: gravity, what the caller applies, and drag, which is in
@@ -13100,22 +13053,22 @@ static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_m
 {
     const icfi_body* b = s->body + body;
     const icf_real* g = s->header->gravity;
-    icf_vec3 c = icfi_difference(m->x, o), f = b->force, t = b->torque;
-    icf_vec3 v = icfi_sum(speed.l, icfi_cross(speed.a, c));
-    f = icfi_add_scaled(f, b->mass * b->gravity_scale, icf_vec3_make(g[0], g[1], g[2]));
-    if (b->linear_damping > 0) f = icfi_add_scaled(f, -b->linear_damping * b->mass, v);
+    icf_vec3 c = icf_vec3_sub(m->x, o), f = b->force, t = b->torque;
+    icf_vec3 v = icf_vec3_add(speed.l, icf_vec3_cross(speed.a, c));
+    f = icf_vec3_add_scaled(f, b->mass * b->gravity_scale, icf_vec3_make(g[0], g[1], g[2]));
+    if (b->linear_damping > 0) f = icf_vec3_add_scaled(f, -b->linear_damping * b->mass, v);
     if (b->angular_damping > 0) {
-        t = icfi_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, speed.a));
+        t = icf_vec3_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, speed.a));
     }
-    return icfi_spatial_make(icfi_sum(t, icfi_cross(c, f)), f);
+    return icfi_spatial_make(icf_vec3_add(t, icf_vec3_cross(c, f)), f);
 }
 
 /* The force on an inertia that moves with a velocity v of rate a: I a + v x* I v */
 static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icfi_spatial a)
 {
     icfi_spatial p = icfi_inertia_times(i, v), f = icfi_inertia_times(i, a);
-    f.a = icfi_sum(f.a, icfi_sum(icfi_cross(v.a, p.a), icfi_cross(v.l, p.l)));
-    f.l = icfi_sum(f.l, icfi_cross(v.a, p.l));
+    f.a = icf_vec3_add(f.a, icf_vec3_add(icf_vec3_cross(v.a, p.a), icf_vec3_cross(v.l, p.l)));
+    f.l = icf_vec3_add(f.l, icf_vec3_cross(v.a, p.l));
     return f;
 }
 
@@ -13123,7 +13076,7 @@ static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icf
    of a spatial velocity is less by w x v. */
 static icfi_spatial icfi_root_rate(icfi_spatial speed)
 {
-    return icfi_spatial_make(icf_vec3_make(0, 0, 0), icfi_cross(speed.l, speed.a));
+    return icfi_spatial_make(icf_vec3_make(0, 0, 0), icf_vec3_cross(speed.l, speed.a));
 }
 
 /* Newton and Euler's recursion: out = the efforts that give a tree the accelerations `a` (NULL: none) in a
@@ -13161,7 +13114,7 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
         }
         s->rate[k] = x;
         icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
-        inertia = icfi_spatial_inertia(b->mass, turned, icfi_difference(motion[p->body].x, o));
+        inertia = icfi_spatial_inertia(b->mass, turned, icf_vec3_sub(motion[p->body].x, o));
         f = icfi_moving_force(&inertia, s->speed[k], x);
         if (fresh) {
             s->outer[k] = icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o);
@@ -13187,8 +13140,8 @@ static int icfi_motor_is_free(const icfi_joint* j)
 /* twice the sine of half the angle from r to q, along its axis: for small angles, the angle */
 static void icfi_turn_error(const icf_real* r, const icf_real* q, icf_real out[3])
 {
-    icf_quat e = icfi_quat_product(icf_quat_make(-r[0], -r[1], -r[2], r[3]),
-                                   icf_quat_make(q[0], q[1], q[2], q[3]));
+    icf_quat e = icf_quat_mul(icf_quat_make(-r[0], -r[1], -r[2], r[3]),
+                              icf_quat_make(q[0], q[1], q[2], q[3]));
     icf_real f = e.w < 0 ? -ICF_R(2.0) : ICF_R(2.0);
     out[0] = f * e.x;
     out[1] = f * e.y;
@@ -13258,7 +13211,7 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
         icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
         for (i = 0; i < 6; i++) turned[i] *= 1 + h * b->angular_damping;
         s->inertia[k] = icfi_spatial_inertia(b->mass * (1 + h * b->linear_damping), turned,
-                                             icfi_difference(motion[p->body].x, tree->origin));
+                                             icf_vec3_sub(motion[p->body].x, tree->origin));
     }
     for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
         const icfi_world_place* p = s->place + k;
@@ -13278,7 +13231,7 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
         if (p->parent >= 0) {
             icfi_inertia* sum = s->inertia + p->parent;
             sum->mass += mine->mass;
-            sum->moment = icfi_sum(sum->moment, mine->moment);
+            sum->moment = icf_vec3_add(sum->moment, mine->moment);
             for (i = 0; i < 6; i++) sum->about[i] += mine->about[i];
         }
     }
@@ -13482,8 +13435,8 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     icf_real h = s->h, *v = s->v_free + tree->dof;
     icf_real late = 1 - h * (1 - s->lean) * b->linear_damping,
              early = 1 + h * s->lean * b->linear_damping;
-    icf_vec3 l = icfi_add_scaled(icf_vec3_make(0, 0, 0), h * b->gravity_scale,
-                                 icf_vec3_make(g[0], g[1], g[2]));
+    icf_vec3 l = icf_vec3_add_scaled(icf_vec3_make(0, 0, 0), h * b->gravity_scale,
+                                     icf_vec3_make(g[0], g[1], g[2]));
     icf_vec3 a = m->w;
     uint32_t locks = icfi_locks_of(b);
     int32_t i, n;
@@ -13493,9 +13446,9 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
     if (!(b->mass > 0)) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the mass of a body");
     }
-    l = icfi_add_scaled(l, h / b->mass, b->force);
-    l = icfi_add_scaled(l, late, m->v);
-    if (b->linear_damping > 0) l = icfi_scaled(1 / early, l);
+    l = icf_vec3_add_scaled(l, h / b->mass, b->force);
+    l = icf_vec3_add_scaled(l, late, m->v);
+    if (b->linear_damping > 0) l = icf_vec3_scale(1 / early, l);
     turns = b->torque.x != 0 || b->torque.y != 0 || b->torque.z != 0;
     if (((locks & ICF_LOCK_TURN_X) && a.x != 0) || ((locks & ICF_LOCK_TURN_Y) && a.y != 0) ||
         ((locks & ICF_LOCK_TURN_Z) && a.z != 0)) {
@@ -13511,13 +13464,13 @@ static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the inertia of a body");
     }
     if (turns) {
-        a = icfi_add_scaled(a, h, turn);
+        a = icf_vec3_add_scaled(a, h, turn);
         if (b->angular_damping > 0)
-            a = icfi_add_scaled(a, -h * (1 - s->lean) * b->angular_damping, m->w);
+            a = icf_vec3_add_scaled(a, -h * (1 - s->lean) * b->angular_damping, m->w);
     } else if (b->angular_damping > 0) {
-        a = icfi_scaled(1 - h * (1 - s->lean) * b->angular_damping, a);
+        a = icf_vec3_scale(1 - h * (1 - s->lean) * b->angular_damping, a);
     }
-    if (b->angular_damping > 0) a = icfi_scaled(1 / (1 + h * s->lean * b->angular_damping), a);
+    if (b->angular_damping > 0) a = icf_vec3_scale(1 / (1 + h * s->lean * b->angular_damping), a);
     six[0] = l.x;
     six[1] = l.y;
     six[2] = l.z;
@@ -13564,13 +13517,13 @@ static icf_real icfi_tangent_ratio(icf_real z)
 /* Columns of a matrix become the rows of its inverse; 0 if it has none. */
 static int icfi_invert3(icf_vec3* x, icf_vec3* y, icf_vec3* z)
 {
-    icf_vec3 yz = icfi_cross(*y, *z), zx = icfi_cross(*z, *x), xy = icfi_cross(*x, *y);
-    icf_real d = icfi_inner(*x, yz);
+    icf_vec3 yz = icf_vec3_cross(*y, *z), zx = icf_vec3_cross(*z, *x), xy = icf_vec3_cross(*x, *y);
+    icf_real d = icf_vec3_dot(*x, yz);
     if (d == 0) return 0;
     d = 1 / d;
-    *x = icfi_scaled(d, yz);
-    *y = icfi_scaled(d, zx);
-    *z = icfi_scaled(d, xy);
+    *x = icf_vec3_scale(d, yz);
+    *y = icf_vec3_scale(d, zx);
+    *z = icf_vec3_scale(d, xy);
     return 1;
 }
 
@@ -13578,13 +13531,15 @@ static int icfi_invert3(icf_vec3* x, icf_vec3* y, icf_vec3* z)
 static void icfi_spin_matrix(const icf_real i[6], icf_vec3 w, icf_vec3 l, icf_real k, icf_vec3* x,
                              icf_vec3* y, icf_vec3* z)
 {
-    *x = icfi_vec3(i[0] + k * (w.y * i[4] - w.z * i[3]), i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
-                   i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
-    *y = icfi_vec3(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]), i[1] + k * (w.z * i[3] - w.x * i[5]),
-                   i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
-    *z =
-        icfi_vec3(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
-                  i[5] + k * (l.x + w.z * i[4] - w.x * i[2]), i[2] + k * (w.x * i[5] - w.y * i[4]));
+    *x = icf_vec3_make(i[0] + k * (w.y * i[4] - w.z * i[3]),
+                       i[3] - k * (l.z - w.z * i[0] + w.x * i[4]),
+                       i[4] + k * (l.y + w.x * i[3] - w.y * i[0]));
+    *y = icf_vec3_make(i[3] + k * (l.z + w.y * i[5] - w.z * i[1]),
+                       i[1] + k * (w.z * i[3] - w.x * i[5]),
+                       i[5] - k * (l.x - w.x * i[1] + w.y * i[3]));
+    *z = icf_vec3_make(i[4] - k * (l.y - w.y * i[2] + w.z * i[5]),
+                       i[5] + k * (l.x + w.z * i[4] - w.x * i[2]),
+                       i[2] + k * (w.x * i[5] - w.y * i[4]));
 }
 
 /* The rotation of a free rigid body over a time h: Euler's equations by a rule that keeps both its angular
@@ -13599,25 +13554,25 @@ static void icfi_spin_matrix(const icf_real i[6], icf_vec3 w, icf_vec3 l, icf_re
 static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
                      icf_real h, icf_quat* turn)
 {
-    icf_real size = icfi_inner(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), first = 0;
+    icf_real size = icf_vec3_dot(w, w), k = h / 2 * icfi_tangent_ratio(h * h / 4 * size), first = 0;
     icf_vec3 l, x, y, z;
     int32_t trial;
     *turn = icf_quat_identity();
     if (!(size > 0)) return 1;
     /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
        which x, y, z are the columns and then the rows of the inverse */
-    w = icfi_add_scaled(w, k, icfi_symmetric(inverse, icfi_cross(p, w)));
+    w = icf_vec3_add_scaled(w, k, icfi_symmetric(inverse, icf_vec3_cross(p, w)));
     l = icfi_symmetric(i, w);
     icfi_spin_matrix(i, w, l, k, &x, &y, &z);
-    p = icfi_scaled(-1, p);
+    p = icf_vec3_scale(-1, p);
     if (!icfi_invert3(&x, &y, &z)) return 0;
     for (trial = 0; trial < 50; trial++) {
-        icf_vec3 f = icfi_cross(l, w);
+        icf_vec3 f = icf_vec3_cross(l, w);
         icf_real moved;
-        f = icfi_add_scaled(icfi_sum(l, p), -k, f);
-        f = icfi_vec3(icfi_inner(x, f), icfi_inner(y, f), icfi_inner(z, f));
-        w = icfi_difference(w, f);
-        moved = icfi_inner(f, f);
+        f = icf_vec3_add_scaled(icf_vec3_add(l, p), -k, f);
+        f = icf_vec3_make(icf_vec3_dot(x, f), icf_vec3_dot(y, f), icf_vec3_dot(z, f));
+        w = icf_vec3_sub(w, f);
+        moved = icf_vec3_dot(f, f);
         if (!trial) first = moved;
         /* what is left is in proportion to this step times the first */
         if (moved * (first / size) <= ICFI_EPSILON * ICFI_EPSILON / 256 * size) {
@@ -13625,8 +13580,8 @@ static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p,
             return 1;
         }
         l = icfi_symmetric(i, w);
-        k = h / 2 * icfi_tangent_ratio(h * h / 4 * icfi_inner(w, w));
-        if (!(h * h * icfi_inner(w, w) <= 1)) return 0; /* where icfi_tangent_ratio is not one */
+        k = h / 2 * icfi_tangent_ratio(h * h / 4 * icf_vec3_dot(w, w));
+        if (!(h * h * icf_vec3_dot(w, w) <= 1)) return 0; /* where icfi_tangent_ratio is not one */
     }
     return 0;
 }
@@ -13664,15 +13619,15 @@ static int icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], 
     icf_real f;
     if (!icfi_spin(inertia, inverse, p, *u, h, &turn)) return 0;
     f = 2 / (1 + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
-    m->q = icf_quat_normalize(icfi_quat_product(m->q, turn));
+    m->q = icf_quat_normalize(icf_quat_mul(m->q, turn));
     if (!same) {
-        *u = icfi_sum(*u, icfi_symmetric(inverse, icfi_unturn_change(turn, f, p)));
+        *u = icf_vec3_add(*u, icfi_symmetric(inverse, icfi_unturn_change(turn, f, p)));
         p = icfi_symmetric(inertia, *w);
     }
     p = icfi_symmetric(inverse, icfi_unturn_change(turn, f, p));
-    change = icfi_difference(p, icfi_unturn_change(turn, f, *w));
-    m->w = icfi_sum(m->w, icfi_rotate(m->q, change));
-    *w = icfi_sum(*w, p);
+    change = icf_vec3_sub(p, icfi_unturn_change(turn, f, *w));
+    m->w = icf_vec3_add(m->w, icf_quat_rotate(m->q, change));
+    *w = icf_vec3_add(*w, p);
     if (same) *u = *w;
     return 1;
 }
@@ -13681,10 +13636,10 @@ static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, i
                             icf_real h)
 {
     const int same = mean.x == a.x && mean.y == a.y && mean.z == a.z;
-    icf_vec3 w = icfi_unrotate(m->q, a), u = w;
+    icf_vec3 w = icf_quat_rotate_inverse(m->q, a), u = w;
     icf_real left = h, shorter = 1, inverse[6];
     int32_t trial;
-    if (!same) u = icfi_unrotate(m->q, mean);
+    if (!same) u = icf_quat_rotate_inverse(m->q, mean);
     m->w = a;
     if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
     /* At most half a radian at a time, by which icfi_spin is accurate, and less where that has no solution.
@@ -13707,14 +13662,14 @@ static icf_vec3 icfi_before_turning(const icfi_sim* s, int32_t body)
 {
     const icfi_body* b = s->body + body;
     icfi_motion m = s->motion[body];
-    icf_vec3 w = icfi_scaled(-1, m.w);
+    icf_vec3 w = icf_vec3_scale(-1, m.w);
     if ((!s->substep && !(b->flags & ICFI_TURNED)) || (icfi_locks_of(b) >> 3) ||
         icfi_is_round(b->inertia) ||
-        s->turned * s->turned * icfi_inner(w, w) < ICF_R(1e-10)) { /* hardly at all */
+        s->turned * s->turned * icf_vec3_dot(w, w) < ICF_R(1e-10)) { /* hardly at all */
         return m.w;
     }
     icfi_drift_turn(b, &m, w, w, s->turned);
-    return icfi_scaled(-1, m.w);
+    return icf_vec3_scale(-1, m.w);
 }
 
 /* Moves a free body alone with its new velocities. */
@@ -13726,11 +13681,11 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
     icf_vec3 l, a, mean;
     icfi_root_velocity(s, p, v, &l, &a);
     icfi_hold_locked(icfi_locks_of(b), m, &l, &a);
-    m->x = icfi_add_scaled(m->x, s->h, icfi_blend(s->blend, l, m->v));
+    m->x = icf_vec3_add_scaled(m->x, s->h, icfi_blend(s->blend, l, m->v));
     m->v = l;
     mean = icfi_blend(s->blend, a, m->w);
     m->w = a;
-    if (icfi_inner(mean, mean) == 0 && icfi_inner(a, a) == 0) return;
+    if (icf_vec3_dot(mean, mean) == 0 && icf_vec3_dot(a, a) == 0) return;
     if ((icfi_locks_of(b) >> 3) || icfi_is_round(b->inertia)) { /* momentum is along the velocity */
         m->q = icfi_turn_on(m->q, mean, s->h);
     } else {
@@ -13820,9 +13775,10 @@ static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
 /* From one point to another, 0 if that is only rounding */
 static icf_vec3 icfi_arm(icf_vec3 from, icf_vec3 to)
 {
-    const icf_vec3 r = icfi_difference(to, from);
-    const icf_real least = 16 * ICFI_EPSILON, square = icfi_inner(from, from) + icfi_inner(to, to);
-    return icfi_inner(r, r) > least * least * square ? r : icf_vec3_make(0, 0, 0);
+    const icf_vec3 r = icf_vec3_sub(to, from);
+    const icf_real least = 16 * ICFI_EPSILON,
+                   square = icf_vec3_dot(from, from) + icf_vec3_dot(to, to);
+    return icf_vec3_dot(r, r) > least * least * square ? r : icf_vec3_make(0, 0, 0);
 }
 
 /* Adds to column i of a block of n columns what a motion c of a body about the point that is r from here does
@@ -13831,14 +13787,14 @@ static icf_vec3 icfi_arm(icf_vec3 from, icf_vec3 to)
 static void icfi_add_along(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
                            const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
 {
-    const icf_vec3 l = icfi_sum(c->l, icfi_cross(c->a, r));
-    const icf_real least = 64 * ICFI_EPSILON, turn = icfi_inner(c->a, c->a),
-                   slide = icfi_inner(c->l, c->l) + turn * icfi_inner(r, r);
+    const icf_vec3 l = icf_vec3_add(c->l, icf_vec3_cross(c->a, r));
+    const icf_real least = 64 * ICFI_EPSILON, turn = icf_vec3_dot(c->a, c->a),
+                   slide = icf_vec3_dot(c->l, c->l) + turn * icf_vec3_dot(r, r);
     int32_t k;
     for (k = 0; k < rows; k++) {
         const icf_vec3 dl = direction[k].l, da = direction[k].a;
-        const icf_real x = block[k * n + i] + sign * (icfi_inner(dl, l) + icfi_inner(da, c->a)),
-                       square = icfi_inner(dl, dl) * slide + icfi_inner(da, da) * turn;
+        const icf_real x = block[k * n + i] + sign * (icf_vec3_dot(dl, l) + icf_vec3_dot(da, c->a)),
+                       square = icf_vec3_dot(dl, dl) * slide + icf_vec3_dot(da, da) * turn;
         block[k * n + i] = x * x > least * least * square ? x : 0;
     }
 }
@@ -13862,7 +13818,7 @@ static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i,
     if (direction) {
         icfi_add_along(block, rows, n, i, sign, c, r, direction);
     } else {
-        icfi_add_column(block, rows, n, i, sign, icfi_sum(c->l, icfi_cross(c->a, r)), c->a);
+        icfi_add_column(block, rows, n, i, sign, icf_vec3_add(c->l, icf_vec3_cross(c->a, r)), c->a);
     }
 }
 
@@ -13871,7 +13827,7 @@ static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i,
 static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
 {
     int32_t i;
-    r = icfi_scaled(sign, r);
+    r = icf_vec3_scale(sign, r);
     block[0] = block[7] = block[14] = sign;
     block[1] = block[2] = block[3] = 0;
     block[4] = 0 + r.z;
@@ -13908,7 +13864,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (tree->dofs == 6 && tree->single && !direction) {
         /* its two sides are not one body, so that this is the first */
         block = icfi_new_block(s, tree);
-        if (block) icfi_write_free_block(block, rows, sign, icfi_difference(p, s->motion[body].x));
+        if (block) icfi_write_free_block(block, rows, sign, icf_vec3_sub(p, s->motion[body].x));
         return;
     }
     block = icfi_side_block(s, tree);
@@ -13916,7 +13872,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     n = tree->dofs;
     if (tree->single) {
         icf_vec3 r =
-            direction ? icfi_arm(s->motion[body].x, p) : icfi_difference(p, s->motion[body].x);
+            direction ? icfi_arm(s->motion[body].x, p) : icf_vec3_sub(p, s->motion[body].x);
         uint32_t locks = icfi_locks_of(s->body + body);
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
@@ -13926,7 +13882,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
         return;
     }
     for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
-        icf_vec3 r = direction ? icfi_arm(tree->origin, p) : icfi_difference(p, tree->origin);
+        icf_vec3 r = direction ? icfi_arm(tree->origin, p) : icf_vec3_sub(p, tree->origin);
         for (i = 0; i < s->place[k].dofs; i++) {
             int32_t d = s->place[k].dof + i;
             const icfi_spatial* c = s->column + tree->dof + d;
@@ -13960,14 +13916,14 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* po
         at[k] = t->at[k];
         if (t->body[k] >= 0) {
             const icfi_motion* m = s->motion + t->body[k];
-            at[k] = icfi_sum(m->x, icfi_rotate(m->q, at[k]));
+            at[k] = icf_vec3_add(m->x, icf_quat_rotate(m->q, at[k]));
         }
     }
-    *point = icfi_scaled(ICF_R(0.5), icfi_sum(at[0], at[1]));
-    at[1] = icfi_difference(at[1], at[0]);
+    *point = icf_vec3_scale(ICF_R(0.5), icf_vec3_add(at[0], at[1]));
+    at[1] = icf_vec3_sub(at[1], at[0]);
     /* what has closed in the meantime reaches no more */
-    *distance += icfi_inner(touch->contact.normal, icfi_difference(at[1], touch->reach));
-    if (!(icfi_inner(at[1], touch->reach) > 0)) at[1] = icf_vec3_make(0, 0, 0);
+    *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(at[1], touch->reach));
+    if (!(icf_vec3_dot(at[1], touch->reach) > 0)) at[1] = icf_vec3_make(0, 0, 0);
     *reach =
         touch->reach.x == 0 && touch->reach.y == 0 && touch->reach.z == 0 ? touch->reach : at[1];
 }
@@ -13980,8 +13936,8 @@ static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf
     for (i = 0; i < 2; i++) {
         icf_vec3 r;
         if (!icfi_tree_of(s, body[i])) continue;
-        r = icfi_difference(p, s->motion[body[i]].x);
-        square = icfi_max(square, icfi_inner(r, r));
+        r = icf_vec3_sub(p, s->motion[body[i]].x);
+        square = icfi_max(square, icf_vec3_dot(r, r));
     }
     return ICF_SQRT(square);
 }
@@ -14000,11 +13956,12 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 or
         icf_real distance;
         if (u->body[0] != t->body[0] || u->body[1] != t->body[1]) break;
         icfi_touch_now(s, end, first, &point, &other, &distance);
-        other = icfi_difference(other, reach);
-        if (icfi_inner(other, other) > most * most) break;
+        other = icf_vec3_sub(other, reach);
+        if (icf_vec3_dot(other, other) > most * most) break;
         /* across its normal a lever must not be off: it would get in, and come out with energy */
-        if (icfi_inner(reach, reach) > 0 &&
-            icfi_inner(s->touch[end].contact.normal, s->touch[i].contact.normal) < ICF_R(0.999999))
+        if (icf_vec3_dot(reach, reach) > 0 &&
+            icf_vec3_dot(s->touch[end].contact.normal, s->touch[i].contact.normal) <
+                ICF_R(0.999999))
             break;
     }
     return end;
@@ -14032,17 +13989,17 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
             if (k > i || c->torsion > 0 || c->rolling > 0) rows = 6;
         }
         link = icfi_begin_link(s, rows, bias_at);
-        icfi_add_side(s, t->body[0], icfi_add_scaled(origin, -ICF_R(0.5), reach), -1,
+        icfi_add_side(s, t->body[0], icf_vec3_add_scaled(origin, -ICF_R(0.5), reach), -1,
                       s->bias + bias, NULL);
-        icfi_add_side(s, t->body[1], icfi_add_scaled(origin, ICF_R(0.5), reach), 1, s->bias + bias,
-                      NULL);
+        icfi_add_side(s, t->body[1], icf_vec3_add_scaled(origin, ICF_R(0.5), reach), 1,
+                      s->bias + bias, NULL);
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
             icf_vec3 point, other;
             icfi_copy_bytes(c, &s->touch[k].contact, s->contact_bytes);
             icfi_touch_now(s, k, first, &point, &other, &c->distance);
             c->link = link;
-            c->point = rows == 6 ? icfi_difference(point, origin) : icf_vec3_make(0, 0, 0);
+            c->point = rows == 6 ? icf_vec3_sub(point, origin) : icf_vec3_make(0, 0, 0);
             if (s->touching[k].memory >= 0 && first) {
                 const icfi_memory* m = s->memory + s->touching[k].memory;
                 c->impulse_guess = icf_vec3_make(m->impulse[0], m->impulse[1], m->impulse[2]);
@@ -14167,9 +14124,9 @@ static int32_t icfi_turn_rows(int32_t kind, icf_quat a, icf_quat b, int32_t rows
     direction[rows] = icfi_spatial_make(axis.x, zero);
     direction[rows + 1] = icfi_spatial_make(axis.y, zero);
     if (kind == ICF_CONSTRAINT_HINGE) {
-        turn = icfi_cross(axis.z, icfi_rotate(b, icf_vec3_make(0, 0, 1)));
-        error[rows] = icfi_inner(axis.x, turn);
-        error[rows + 1] = icfi_inner(axis.y, turn);
+        turn = icf_vec3_cross(axis.z, icf_quat_rotate(b, icf_vec3_make(0, 0, 1)));
+        error[rows] = icf_vec3_dot(axis.x, turn);
+        error[rows + 1] = icf_vec3_dot(axis.y, turn);
         return rows + 2;
     }
     direction[rows + 2] = icfi_spatial_make(axis.z, zero);
@@ -14186,7 +14143,7 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
 {
     icf_transform a = icfi_constraint_frame(s, c, 0, motion),
                   b = icfi_constraint_frame(s, c, 1, motion);
-    icf_vec3 gap = icfi_difference(b.p, a.p);
+    icf_vec3 gap = icf_vec3_sub(b.p, a.p);
     icf_mat3 axis = c->kind == ICF_CONSTRAINT_SLIDER ? icfi_axes(a.q) : icf_mat3_identity();
     const icf_vec3 axes[3] = {axis.x, axis.y, axis.z};
     int32_t rows = 0, k;
@@ -14194,16 +14151,16 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
         icf_real length = icf_vec3_length(gap);
         point[0] = a.p;
         point[1] = b.p;
-        direction[0] = icfi_slide_column(length > 0 ? icfi_scaled(1 / length, gap) : axis.z);
+        direction[0] = icfi_slide_column(length > 0 ? icf_vec3_scale(1 / length, gap) : axis.z);
         error[0] = length;
         return 1;
     }
     /* both forces act at one point, so that they turn nothing: half way; where A is a rail, at B */
-    point[0] = point[1] = icfi_add_scaled(a.p, ICF_R(0.5), gap);
+    point[0] = point[1] = icf_vec3_add_scaled(a.p, ICF_R(0.5), gap);
     if (c->kind == ICF_CONSTRAINT_SLIDER) point[0] = point[1] = b.p;
     for (k = 0; k < (c->kind == ICF_CONSTRAINT_SLIDER ? 2 : 3); k++, rows++) {
         direction[rows] = icfi_slide_column(axes[k]);
-        error[rows] = icfi_inner(axes[k], gap);
+        error[rows] = icf_vec3_dot(axes[k], gap);
     }
     if (c->kind == ICF_CONSTRAINT_BALL) return rows;
     return icfi_turn_rows(c->kind, a.q, b.q, rows, direction, error);
@@ -14225,8 +14182,8 @@ static icf_real icfi_side_speed(const icfi_sim* s, int32_t body, icf_vec3 p,
     icf_vec3 v;
     if (body < 0) return 0;
     m = s->motion + body;
-    v = icfi_sum(m->v, icfi_cross(m->w, icfi_difference(p, m->x)));
-    return icfi_inner(along->l, v) + icfi_inner(along->a, m->w);
+    v = icf_vec3_add(m->v, icf_vec3_cross(m->w, icf_vec3_sub(p, m->x)));
+    return icf_vec3_dot(along->l, v) + icf_vec3_dot(along->a, m->w);
 }
 
 /* How fast the two sides of a constraint part along a direction */
@@ -14314,7 +14271,7 @@ static ICFI_NOINLINE void icfi_principal(const icf_real m[6], icf_vec3 axis[3], 
 /* How a force on a point at r from the centre of a body resists turning: (r . f) I - (r f' + f r') / 2 */
 static void icfi_add_stiffening(icf_real k[6], icf_vec3 r, icf_vec3 f)
 {
-    const icf_real along = icfi_inner(r, f);
+    const icf_real along = icf_vec3_dot(r, f);
     k[0] += along - r.x * f.x;
     k[1] += along - r.y * f.y;
     k[2] += along - r.z * f.z;
@@ -14340,12 +14297,13 @@ static void icfi_find_stiffening(icfi_sim* s)
         if (!(c->flags & ICFI_ALIVE) || c->kind == ICF_CONSTRAINT_COUPLER) continue;
         motion = icfi_pass_motion(s, c);
         rows = icfi_constraint_rows(s, c, motion, direction, error, point);
-        for (k = 0; k < rows; k++) f = icfi_add_scaled(f, s->tension[6 * i + k], direction[k].l);
+        for (k = 0; k < rows; k++)
+            f = icf_vec3_add_scaled(f, s->tension[6 * i + k], direction[k].l);
         for (k = c->kind == ICF_CONSTRAINT_SLIDER; k < 2; k++) {
             const int32_t b = c->body[k];
             if (!icfi_tree_of(s, b)) continue;
-            icfi_add_stiffening(s->stiffening + 6 * b, icfi_difference(point[k], motion[b].x),
-                                k ? f : icfi_scaled(-1, f));
+            icfi_add_stiffening(s->stiffening + 6 * b, icf_vec3_sub(point[k], motion[b].x),
+                                k ? f : icf_vec3_scale(-1, f));
         }
     }
 }
@@ -14368,8 +14326,8 @@ static int icfi_turning_weights(const icfi_sim* s, int32_t body, icf_vec3 axis[3
     icfi_turned_inertia(s->motion[body].q, s->body[body].inertia, inertia);
     icfi_principal(k, axis, weight);
     for (i = 0; i < 3; i++) {
-        weight[i] =
-            icfi_resistance(s->h, weight[i], icfi_inner(axis[i], icfi_symmetric(inertia, axis[i])));
+        weight[i] = icfi_resistance(s->h, weight[i],
+                                    icf_vec3_dot(axis[i], icfi_symmetric(inertia, axis[i])));
         any |= weight[i] > 0;
     }
     return any;
@@ -14397,7 +14355,7 @@ static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
             icf_row* r = icfi_add_row(s, ICF_ROW_QUADRATIC, link, k, -1, -1, 0, 0);
             r->weight = weight[k];
             if (s->pass && icfi_tree_of(s, i)->single)
-                r->target = icfi_inner(direction[k].a, s->end[i].w);
+                r->target = icf_vec3_dot(direction[k].a, s->end[i].w);
         }
     }
 }
@@ -14411,9 +14369,9 @@ static icf_real icfi_give_of(const icfi_sim* s, int32_t body, icf_vec3 p, icf_ve
     if (!icfi_tree_of(s, body)) return 0;
     b = s->body + body;
     icfi_turned_inertia(s->motion[body].q, b->inertia, inertia);
-    r = icfi_cross(icfi_difference(p, s->motion[body].x), n);
+    r = icf_vec3_cross(icf_vec3_sub(p, s->motion[body].x), n);
     w = b->mass > 0 ? 1 / b->mass : 0;
-    if (icfi_symmetric_inverse(inertia, inverse)) w += icfi_inner(r, icfi_symmetric(inverse, r));
+    if (icfi_symmetric_inverse(inertia, inverse)) w += icf_vec3_dot(r, icfi_symmetric(inverse, r));
     return w;
 }
 
@@ -14424,13 +14382,13 @@ static void icfi_across(const icfi_sim* s, const icf_real* tensions, int32_t slo
     const icfi_constraint* c = s->constraint + slot;
     const icf_real tension = ICF_FABS(tensions[6 * slot]);
     const icf_vec3 n = direction[0].l;
-    const icf_real length = icf_vec3_length(icfi_difference(point[1], point[0]));
+    const icf_real length = icf_vec3_length(icf_vec3_sub(point[1], point[0]));
     icf_vec3 t;
     int32_t k;
     if (!(tension > 0) || !(length > 0)) return;
     t = icfi_any_tangent(n);
     for (k = 0; k < 2; k++) {
-        const icf_vec3 axis = k ? icfi_cross(n, t) : t;
+        const icf_vec3 axis = k ? icf_vec3_cross(n, t) : t;
         const icf_real w = icfi_give_of(s, c->body[0], point[0], axis) +
                            icfi_give_of(s, c->body[1], point[1], axis);
         direction[1 + k] = icfi_slide_column(axis);
@@ -14507,7 +14465,7 @@ static icf_real icfi_constraint_size(const icfi_sim* s, const icfi_constraint* c
 {
     icf_real size;
     int32_t i;
-    if (!(icfi_inner(along->l, along->l) > 0)) return 1;
+    if (!(icf_vec3_dot(along->l, along->l) > 0)) return 1;
     size = icfi_max(icfi_longest_lever(s, c->body, point[0]),
                     icfi_longest_lever(s, c->body, point[1]));
     for (i = 0; i < 2; i++) {
@@ -14516,7 +14474,7 @@ static icf_real icfi_constraint_size(const icfi_sim* s, const icfi_constraint* c
         size = icfi_max(size, ICF_SQRT((b->inertia[0] + b->inertia[1] + b->inertia[2]) / b->mass));
     }
     if (c->kind == ICF_CONSTRAINT_DISTANCE)
-        size = icfi_max(size, icf_vec3_length(icfi_difference(point[1], point[0])));
+        size = icfi_max(size, icf_vec3_length(icf_vec3_sub(point[1], point[0])));
     return size;
 }
 
@@ -14800,7 +14758,7 @@ static void icfi_take_results(icfi_sim* s)
             continue;
         }
         (void)icf_get_contact(&session->workspace, t->contact, s->result + i);
-        t->impulse = icfi_add_scaled(t->impulse, s->h, s->result[i].force);
+        t->impulse = icf_vec3_add_scaled(t->impulse, s->h, s->result[i].force);
         t->normal_impulse += s->result[i].impulse.z;
         session->dissipated += s->result[i].dissipated;
     }
@@ -14829,7 +14787,7 @@ static void icfi_move_kinematic(icfi_sim* s)
         icfi_motion* m = s->motion + i;
         if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
             continue;
-        m->x = icfi_add_scaled(m->x, s->h, m->v);
+        m->x = icf_vec3_add_scaled(m->x, s->h, m->v);
         if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_turn_on(m->q, m->w, s->h);
     }
 }
@@ -14960,7 +14918,7 @@ static int icfi_made_energy(const icfi_sim* s, icf_real most)
             const int32_t b = c->body[k];
             if (!icfi_tree_of(s, b)) continue;
             scale += s->body[b].mass *
-                     (icfi_inner(s->start[b].v, s->start[b].v) / 2 + gravity * size[0]);
+                     (icf_vec3_dot(s->start[b].v, s->start[b].v) / 2 + gravity * size[0]);
         }
     }
     return work > most * scale;
@@ -15121,14 +15079,15 @@ static icf_result icfi_meet_touches(icfi_sim* s)
             icf_body b = k ? touch->b : touch->a;
             t->name[k] = b;
             t->body[k] = -1;
-            if (follow) t->at[k] = icfi_add_scaled(touch->point, k ? half : -half, touch->reach);
+            if (follow)
+                t->at[k] = icf_vec3_add_scaled(touch->point, k ? half : -half, touch->reach);
             if (!b.generation && !b.index) continue;
             if (!icfi_names_body(s, b))
                 return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
             t->body[k] = (int32_t)b.index;
             if (follow) {
-                t->at[k] = icfi_unrotate(s->motion[b.index].q,
-                                         icfi_difference(t->at[k], s->motion[b.index].x));
+                t->at[k] = icf_quat_rotate_inverse(s->motion[b.index].q,
+                                                   icf_vec3_sub(t->at[k], s->motion[b.index].x));
             }
         }
         if (t->body[0] == t->body[1])
@@ -15803,7 +15762,7 @@ ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, i
 {
     const icfi_body* b = icfi_find_body(world, body);
     if (!b || !velocity) return ICF_RESULT_BAD_ARGUMENT;
-    *velocity = icfi_sum(b->m.v, icfi_cross(b->m.w, icfi_difference(point, b->m.x)));
+    *velocity = icf_vec3_add(b->m.v, icf_vec3_cross(b->m.w, icf_vec3_sub(point, b->m.x)));
     return ICF_RESULT_OK;
 }
 
@@ -15815,8 +15774,8 @@ ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec
     if (!icfi_vec3_is_finite(force) || !icfi_vec3_is_finite(point)) {
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "force");
     }
-    b->force = icfi_sum(b->force, force);
-    b->torque = icfi_sum(b->torque, icfi_cross(icfi_difference(point, b->m.x), force));
+    b->force = icf_vec3_add(b->force, force);
+    b->torque = icf_vec3_add(b->torque, icf_vec3_cross(icf_vec3_sub(point, b->m.x), force));
     return ICF_RESULT_OK;
 }
 
@@ -15826,7 +15785,7 @@ ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_ve
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_vec3_is_finite(torque))
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "torque");
-    b->torque = icfi_sum(b->torque, torque);
+    b->torque = icf_vec3_add(b->torque, torque);
     return ICF_RESULT_OK;
 }
 
@@ -15845,7 +15804,7 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
         for (i = 0; p->joint >= 0 && i < p->dofs; i++)
             diagonal[p->dof + i] = s->joint[p->joint].armature;
     }
-    f = icfi_spatial_make(icfi_cross(icfi_difference(point, tree->origin), impulse), impulse);
+    f = icfi_spatial_make(icf_vec3_cross(icf_vec3_sub(point, tree->origin), impulse), impulse);
     for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
         for (i = 0; i < s->place[k].dofs; i++) {
             int32_t d = s->place[k].dof + i;
@@ -15907,14 +15866,14 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
     if (!tree->single) return icfi_tree_impulse(&s, tree, (int32_t)body.index, impulse, point);
     locks = icfi_locks_of(b);
     if (!(b->mass > 0) ||
-        !icfi_turn_by(b, &b->m, icfi_cross(icfi_difference(point, b->m.x), impulse), &turn)) {
+        !icfi_turn_by(b, &b->m, icf_vec3_cross(icf_vec3_sub(point, b->m.x), impulse), &turn)) {
         return icfi_world_refuse(world, ICF_RESULT_NOT_SPD, (int32_t)body.index,
                                  "the mass of a body");
     }
     if (!(locks & ICF_LOCK_X)) b->m.v.x += impulse.x / b->mass;
     if (!(locks & ICF_LOCK_Y)) b->m.v.y += impulse.y / b->mass;
     if (!(locks & ICF_LOCK_Z)) b->m.v.z += impulse.z / b->mass;
-    b->m.w = icfi_sum(b->m.w, turn);
+    b->m.w = icf_vec3_add(b->m.w, turn);
     return ICF_RESULT_OK;
 }
 
@@ -15949,8 +15908,8 @@ ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot)
 static icf_quat icfi_axes_along(icf_vec3 z)
 {
     icf_vec3 x = ICF_FABS(z.x) < ICF_R(0.8) ? icf_vec3_make(1, 0, 0) : icf_vec3_make(0, 1, 0);
-    x = icf_vec3_normalize(icfi_add_scaled(x, -icfi_inner(x, z), z));
-    return icf_quat_from_mat3(icf_mat3_from_columns(x, icfi_cross(z, x), z));
+    x = icf_vec3_normalize(icf_vec3_add_scaled(x, -icf_vec3_dot(x, z), z));
+    return icf_quat_from_mat3(icf_mat3_from_columns(x, icf_vec3_cross(z, x), z));
 }
 
 ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body b, icf_vec3 point,
@@ -15962,7 +15921,7 @@ ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body
     int i;
     if (!icfi_world_is(world) || !a_frame || !b_frame) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_vec3_is_finite(point) || !icfi_vec3_is_finite(z)) return ICF_RESULT_NOT_FINITE;
-    if (icfi_inner(z, z) < ICF_R(0.5)) return ICF_RESULT_BAD_ARGUMENT;
+    if (icf_vec3_dot(z, z) < ICF_R(0.5)) return ICF_RESULT_BAD_ARGUMENT;
     t.q = icfi_axes_along(z);
     t.p = point;
     for (i = 0; i < 2; i++) {
@@ -16634,7 +16593,7 @@ static void icfi_constraint_error(const icfi_sim* s, const icfi_constraint* c, i
         return;
     }
     for (k = 0; k < rows; k++) {
-        if (icfi_inner(direction[k].l, direction[k].l) > 0) {
+        if (icf_vec3_dot(direction[k].l, direction[k].l) > 0) {
             l += error[k] * error[k];
         } else {
             t += error[k] * error[k];
@@ -16666,8 +16625,8 @@ ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constrai
     rows = icfi_constraint_rows(&s, c, s.motion, direction, error, point);
     for (k = 0; k < rows; k++) {
         icf_real f = s.constraint_work[6 * constraint.index + (uint32_t)k] / s.session->dt;
-        state->force = icfi_add_scaled(state->force, f, direction[k].l);
-        state->torque = icfi_add_scaled(state->torque, f, direction[k].a);
+        state->force = icf_vec3_add_scaled(state->force, f, direction[k].l);
+        state->torque = icf_vec3_add_scaled(state->torque, f, direction[k].a);
     }
     return ICF_RESULT_OK;
 }
@@ -16839,14 +16798,14 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         icf_real turned[6];
         if (!(b->flags & ICFI_ALIVE) || !icfi_is_dynamic(b)) continue;
         icfi_turned_inertia(m->q, b->inertia, turned);
-        l = icfi_scaled(b->mass, m->v);
+        l = icf_vec3_scale(b->mass, m->v);
         a = icfi_symmetric(turned, m->w);
         diagnosis->mass += b->mass;
-        diagnosis->kinetic += (icfi_inner(l, m->v) + icfi_inner(a, m->w)) / 2;
-        diagnosis->potential -= b->mass * b->gravity_scale * icfi_inner(g, m->x);
-        diagnosis->momentum = icfi_sum(diagnosis->momentum, l);
+        diagnosis->kinetic += (icf_vec3_dot(l, m->v) + icf_vec3_dot(a, m->w)) / 2;
+        diagnosis->potential -= b->mass * b->gravity_scale * icf_vec3_dot(g, m->x);
+        diagnosis->momentum = icf_vec3_add(diagnosis->momentum, l);
         diagnosis->angular_momentum =
-            icfi_sum(diagnosis->angular_momentum, icfi_sum(a, icfi_cross(m->x, l)));
+            icf_vec3_add(diagnosis->angular_momentum, icf_vec3_add(a, icf_vec3_cross(m->x, l)));
     }
     for (i = 0; i < s.header->joint_end; i++) {
         const icfi_joint* j = s.joint + i;

@@ -736,44 +736,6 @@ extern "C" {
 
 ICFI_EXACT_BEGIN
 
-/* The small math of icf.h once more as functions that need not be inlined: without optimisation, each
-   inlined call would add its operands to the frame. */
-static inline icf_real icfi_gdot(icf_vec3 a, icf_vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static inline icf_vec3 icfi_gsub(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_sub(a, b);
-}
-
-static inline icf_vec3 icfi_gcross(icf_vec3 a, icf_vec3 b)
-{
-    return icf_vec3_cross(a, b);
-}
-
-/* a + s b */
-static inline icf_vec3 icfi_galong(icf_vec3 a, icf_real s, icf_vec3 b)
-{
-    return icf_vec3_add_scaled(a, s, b);
-}
-
-static inline icf_vec3 icfi_gturned(icf_vec3 a)
-{
-    return icf_vec3_neg(a);
-}
-
-static inline icf_real icfi_gmost(icf_real a, icf_real b)
-{
-    return a > b ? a : b;
-}
-
-static inline icf_real icfi_gleast(icf_real a, icf_real b)
-{
-    return a < b ? a : b;
-}
-
 /* -1 below 0, else 1; as a difference, which compilers leave without a branch */
 static inline icf_real icfi_gsign(icf_real x)
 {
@@ -783,7 +745,7 @@ static inline icf_real icfi_gsign(icf_real x)
 /* the nearest to x of -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
-    return icfi_gleast(icfi_gmost(x, -most), most);
+    return icfi_min(icfi_max(x, -most), most);
 }
 
 static int icfi_gfinite3(icf_vec3 a)
@@ -796,16 +758,16 @@ static int icfi_gfinite3(icf_vec3 a)
    overflow are scaled first. */
 static inline icf_real icfi_gunit(icf_vec3* a)
 {
-    icf_real square = icfi_gdot(*a, *a), length, scale;
+    icf_real square = icf_vec3_dot(*a, *a), length, scale;
     if (ICFI_GLIKELY(square > ICF_R(1e-30) && square < ICF_R(1e30))) {
         length = ICF_SQRT(square);
         *a = icf_vec3_scale(1 / length, *a);
         return length;
     }
-    scale = icfi_gmost(icfi_gmost(ICF_FABS(a->x), ICF_FABS(a->y)), ICF_FABS(a->z));
+    scale = icfi_max(icfi_max(ICF_FABS(a->x), ICF_FABS(a->y)), ICF_FABS(a->z));
     if (!(scale > 0)) return 0;
     *a = icf_vec3_make(a->x / scale, a->y / scale, a->z / scale);
-    length = ICF_SQRT(icfi_gdot(*a, *a));
+    length = ICF_SQRT(icf_vec3_dot(*a, *a));
     *a = icf_vec3_scale(1 / length, *a);
     return scale * length;
 }
@@ -822,7 +784,7 @@ static icf_vec3 icfi_gacross(icf_vec3 a)
     } else {
         b.z = 1;
     }
-    b = icfi_gcross(a, b);
+    b = icf_vec3_cross(a, b);
     icfi_gunit(&b);
     return b;
 }
@@ -947,12 +909,12 @@ static inline icfi_gtwo icfi_gdiv2(icfi_gtwo a, icfi_gtwo b)
 
 static inline icfi_gtwo icfi_gmost2(icfi_gtwo a, icfi_gtwo b)
 {
-    return icfi_gtwo_of(icfi_gmost(a.x, b.x), icfi_gmost(a.y, b.y));
+    return icfi_gtwo_of(icfi_max(a.x, b.x), icfi_max(a.y, b.y));
 }
 
 static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
 {
-    return icfi_gtwo_of(icfi_gleast(a.x, b.x), icfi_gleast(a.y, b.y));
+    return icfi_gtwo_of(icfi_min(a.x, b.x), icfi_min(a.y, b.y));
 }
 
 static inline unsigned icfi_gnegative2(icfi_gtwo a)
@@ -1050,7 +1012,7 @@ static inline const icfi_gplace* icfi_gwhere_all(const icf_shape* s, const icfi_
 
 static inline icf_vec3 icfi_gto(const icfi_gplace* f, icf_vec3 v)
 {
-    return icf_vec3_make(icfi_gdot(f->x, v), icfi_gdot(f->y, v), icfi_gdot(f->z, v));
+    return icf_vec3_make(icf_vec3_dot(f->x, v), icf_vec3_dot(f->y, v), icf_vec3_dot(f->z, v));
 }
 
 static inline icf_vec3 icfi_gfrom(const icfi_gplace* f, icf_vec3 v)
@@ -1142,7 +1104,7 @@ typedef struct icfi_gsegments {
 /* e without what of it lies along the unit vector u */
 static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
 {
-    return icfi_galong(e, -icfi_gdot(e, u), u);
+    return icf_vec3_add_scaled(e, -icf_vec3_dot(e, u), u);
 }
 
 /* The normal between inner points is across both, and that is c = u x v, of length sine, unless they are
@@ -1150,15 +1112,15 @@ static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
 ICFI_GALWAYS int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
                                        icf_real sine, icf_real reach, icfi_gsegments* out)
 {
-    icf_vec3 e = icf_vec3_scale(icfi_gsign(icfi_gdot(c, w)) / sine, c);
+    icf_vec3 e = icf_vec3_scale(icfi_gsign(icf_vec3_dot(c, w)) / sine, c);
     icf_real height;
     if (sine < ICF_R(0.25)) { // rounding of c is magnified
         e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
         icfi_gunit(&e);
     }
-    height = icfi_gdot(e, w);
+    height = icf_vec3_dot(e, w);
     if (sine < ICF_R(0.25) && !(ICF_FABS(height) < sine * reach)) return 0;
-    out->n = height < 0 ? icfi_gturned(e) : e;
+    out->n = height < 0 ? icf_vec3_neg(e) : e;
     out->d = ICF_FABS(height);
     return 1;
 }
@@ -1172,7 +1134,7 @@ ICFI_GALWAYS icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v,
         e = icfi_gsquare_to(icfi_gsquare_to(c, u), v);
         icfi_gunit(&e);
     }
-    return icf_vec3_scale(icfi_gsign(icfi_gdot(e, w)), e);
+    return icf_vec3_scale(icfi_gsign(icf_vec3_dot(e, w)), e);
 }
 
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
@@ -1181,19 +1143,19 @@ ICFI_GALWAYS icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v,
 ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
                                          icf_real half_v, icfi_gsegments* out)
 {
-    icf_vec3 c = icfi_gcross(u, v), e;
-    icf_real cc = icfi_gdot(c, c), b = icfi_gdot(u, v), du = icfi_gdot(u, w), dv = icfi_gdot(v, w),
-             s, t, free_s, free_t;
+    icf_vec3 c = icf_vec3_cross(u, v), e;
+    icf_real cc = icf_vec3_dot(c, c), b = icf_vec3_dot(u, v), du = icf_vec3_dot(u, w),
+             dv = icf_vec3_dot(v, w), s, t, free_s, free_t;
     int inside = 0, crossing = cc > 256 * ICFI_GEPS * ICFI_GEPS;
 
     if (ICFI_GLIKELY(crossing)) {
-        free_s = icfi_gdot(icfi_gcross(w, v), c) / cc;
+        free_s = icf_vec3_dot(icf_vec3_cross(w, v), c) / cc;
         s = icfi_gclamp(free_s, half_u);
         inside = s == free_s;
     } else {
         // parallel: the middle of what lies beside each other, or the end that is nearest
-        icf_real reach = half_v * ICF_FABS(b), low = icfi_gmost(-half_u, du - reach),
-                 high = icfi_gleast(half_u, du + reach);
+        icf_real reach = half_v * ICF_FABS(b), low = icfi_max(-half_u, du - reach),
+                 high = icfi_min(half_u, du + reach);
         s = icfi_gclamp(ICF_R(0.5) * (low + high), half_u);
     }
     free_t = b * s - dv;
@@ -1207,12 +1169,12 @@ ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u
 
     // what joins them is across a segment at its inner points; a long one would show it if not
     if (t == free_t) {
-        e = icfi_gsquare_to(icfi_galong(icfi_galong(w, t, v), -s, u), v);
+        e = icfi_gsquare_to(icf_vec3_add_scaled(icf_vec3_add_scaled(w, t, v), -s, u), v);
         if (inside) e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
     } else {
         free_s = b * t + du;
         s = icfi_gclamp(free_s, half_u);
-        e = icfi_galong(icfi_galong(w, t, v), -s, u);
+        e = icf_vec3_add_scaled(icf_vec3_add_scaled(w, t, v), -s, u);
         if (s == free_s) e = icfi_gsquare_to(e, u);
     }
     out->s = s;
@@ -1356,14 +1318,14 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
         n = k == 0   ? icf_vec3_make(0, -u.z, u.y)
             : k == 1 ? icf_vec3_make(u.z, 0, -u.x)
                      : icf_vec3_make(-u.y, u.x, 0);
-        if (icfi_gdot(n, n) < 256 * ICFI_GEPS * ICFI_GEPS) continue;
+        if (icf_vec3_dot(n, n) < 256 * ICFI_GEPS * ICFI_GEPS) continue;
         icfi_gunit(&n);
-        s = ICF_FABS(icfi_gdot(p, n)) - h.x * ICF_FABS(n.x) - h.y * ICF_FABS(n.y) -
-            h.z * ICF_FABS(n.z) - l * ICF_FABS(icfi_gdot(u, n));
+        s = ICF_FABS(icf_vec3_dot(p, n)) - h.x * ICF_FABS(n.x) - h.y * ICF_FABS(n.y) -
+            h.z * ICF_FABS(n.z) - l * ICF_FABS(icf_vec3_dot(u, n));
         if (s > best) {
             best = s;
             edge = k;
-            out->n = icfi_gdot(p, n) < 0 ? icfi_gturned(n) : n;
+            out->n = icf_vec3_dot(p, n) < 0 ? icf_vec3_neg(n) : n;
         }
     }
     if (edge < 0) {
@@ -1377,8 +1339,8 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
             if (k == axis || uk == 0) continue;
             x = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
             y = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-            low = icfi_gmost(low, icfi_gleast(x, y));
-            high = icfi_gleast(high, icfi_gmost(x, y));
+            low = icfi_max(low, icfi_min(x, y));
+            high = icfi_min(high, icfi_max(x, y));
         }
         s = icfi_gpart(u, axis) * icfi_gpart(out->n, axis);
         if (ICF_FABS(s) * l <= slack) {
@@ -1394,11 +1356,11 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
         icf_vec3 e = icf_vec3_make(0, 0, 0);
         icfi_gset(&c, edge, 0);
         icfi_gset(&e, edge, 1);
-        icfi_gsegment_segment(icfi_gsub(c, p), u, l, e, icfi_gpart(h, edge), &near);
+        icfi_gsegment_segment(icf_vec3_sub(c, p), u, l, e, icfi_gpart(h, edge), &near);
         out->d = best;
         out->s = near.s;
     }
-    out->q = icfi_galong(icfi_galong(p, out->s, u), -out->d, out->n);
+    out->q = icf_vec3_add_scaled(icf_vec3_add_scaled(p, out->s, u), -out->d, out->n);
 }
 
 /* Where an inner point x of the segment is nearest the normal is across u, and across the edge too if it is
@@ -1412,7 +1374,7 @@ static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_
     int edge = in_x ? 0 : in_y ? 1 : 2;
     if (in_x + in_y + in_z == 2) {
         const int i = in_x ? 0 : 1, j = in_z ? 2 : 1;
-        if (ICF_FABS(icfi_gdot(n, u)) <= 16 * ICFI_GEPS) return;
+        if (ICF_FABS(icf_vec3_dot(n, u)) <= 16 * ICFI_GEPS) return;
         edge = ICF_FABS(icfi_gpart(h, i) - ICF_FABS(icfi_gpart(x, i))) <
                        ICF_FABS(icfi_gpart(h, j) - ICF_FABS(icfi_gpart(x, j)))
                    ? j
@@ -1423,8 +1385,8 @@ static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_
             : edge == 1 ? icf_vec3_make(u.z, 0, -u.x)
                         : icf_vec3_make(-u.y, u.x, 0);
         // of two rims as near as rounding can tell, the other one's normal is far from the face's
-        if (icfi_gunit(&c) * l > out->d && ICF_FABS(icfi_gdot(c, n)) > ICF_R(0.5)) {
-            out->n = icfi_gdot(c, n) < 0 ? icfi_gturned(c) : c;
+        if (icfi_gunit(&c) * l > out->d && ICF_FABS(icf_vec3_dot(c, n)) > ICF_R(0.5)) {
+            out->n = icf_vec3_dot(c, n) < 0 ? icf_vec3_neg(c) : c;
             return;
         }
     }
@@ -1436,7 +1398,7 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
                                        icfi_gsegment_box_near* out)
 {
     icf_real s = icfi_gsegment_nearest(p, u, l, h);
-    icf_vec3 x = icfi_galong(p, s, u);
+    icf_vec3 x = icf_vec3_add_scaled(p, s, u);
     icf_real d = icfi_gpoint_box(x, h, &out->q, &out->n);
     if (d <= 16 * ICFI_GEPS * (h.x + h.y + h.z + l)) {
         icfi_gsegment_depth(p, u, l, h, out);
@@ -1482,19 +1444,19 @@ typedef struct icfi_gaxis {
 static inline void icfi_gboxes_make(const icfi_gplace* fa, icf_vec3 a, const icfi_gplace* fb,
                                     icf_vec3 b, icfi_gboxes* x)
 {
-    icf_vec3 d = icfi_gsub(fb->p, fa->p);
-    x->c[0][0] = icfi_gdot(fa->x, fb->x);
-    x->c[0][1] = icfi_gdot(fa->x, fb->y);
-    x->c[0][2] = icfi_gdot(fa->x, fb->z);
-    x->c[1][0] = icfi_gdot(fa->y, fb->x);
-    x->c[1][1] = icfi_gdot(fa->y, fb->y);
-    x->c[1][2] = icfi_gdot(fa->y, fb->z);
-    x->c[2][0] = icfi_gdot(fa->z, fb->x);
-    x->c[2][1] = icfi_gdot(fa->z, fb->y);
-    x->c[2][2] = icfi_gdot(fa->z, fb->z);
-    x->t[0] = icfi_gdot(fa->x, d);
-    x->t[1] = icfi_gdot(fa->y, d);
-    x->t[2] = icfi_gdot(fa->z, d);
+    icf_vec3 d = icf_vec3_sub(fb->p, fa->p);
+    x->c[0][0] = icf_vec3_dot(fa->x, fb->x);
+    x->c[0][1] = icf_vec3_dot(fa->x, fb->y);
+    x->c[0][2] = icf_vec3_dot(fa->x, fb->z);
+    x->c[1][0] = icf_vec3_dot(fa->y, fb->x);
+    x->c[1][1] = icf_vec3_dot(fa->y, fb->y);
+    x->c[1][2] = icf_vec3_dot(fa->y, fb->z);
+    x->c[2][0] = icf_vec3_dot(fa->z, fb->x);
+    x->c[2][1] = icf_vec3_dot(fa->z, fb->y);
+    x->c[2][2] = icf_vec3_dot(fa->z, fb->z);
+    x->t[0] = icf_vec3_dot(fa->x, d);
+    x->t[1] = icf_vec3_dot(fa->y, d);
+    x->t[2] = icf_vec3_dot(fa->z, d);
     x->a[0] = a.x;
     x->a[1] = a.y;
     x->a[2] = a.z;
@@ -1600,8 +1562,8 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
     ICFI_GFACE_B(2)
 #undef ICFI_GFACE_A
 #undef ICFI_GFACE_B
-    best = icfi_gmost(icfi_gmost(icfi_gmost(face[0], face[1]), icfi_gmost(face[2], face[3])),
-                      icfi_gmost(face[4], face[5]));
+    best = icfi_max(icfi_max(icfi_max(face[0], face[1]), icfi_max(face[2], face[3])),
+                    icfi_max(face[4], face[5]));
     if (best > limit) return 0;
 
     // the first that is not worse than the best, and without a branch
@@ -1749,7 +1711,7 @@ static ICFI_GNOINLINE void icfi_gboxes_edges(const icfi_gboxes* x, const icfi_ga
             v[2] = q.z;
             icfi_gboxes_from_b(x, v, 1, pb);
             q = icf_vec3_make(pb[0], pb[1], pb[2]);
-            icfi_gsegment_segment(icfi_gsub(q, p), u, x->a[i], w, x->b[j], &near);
+            icfi_gsegment_segment(icf_vec3_sub(q, p), u, x->a[i], w, x->b[j], &near);
             if (near.d * near.d >= out->square) continue;
             out->square = near.d * near.d;
             for (k = 0; k < 3; k++) {
@@ -1852,10 +1814,10 @@ typedef struct icfi_gpatch {
    and corners there are is as good as random to a processor. */
 ICFI_GALWAYS icf_real icfi_glargest(const icf_real x[3], int* at)
 {
-    icf_real a = ICF_FABS(x[0]), b = ICF_FABS(x[1]), c = ICF_FABS(x[2]), most = icfi_gmost(b, a);
+    icf_real a = ICF_FABS(x[0]), b = ICF_FABS(x[1]), c = ICF_FABS(x[2]), most = icfi_max(b, a);
     int second = b > a, third = c > most;
     *at = (second & (third - 1)) | third << 1;
-    return icfi_gmost(c, most);
+    return icfi_max(c, most);
 }
 
 /* Which faces lie over each other along n, which is in the frame of A, from A to B; and where that of the
@@ -1956,7 +1918,7 @@ ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_
 /* x, of the same sign and not so near 0 that 1 / x would overflow: `least` makes no difference */
 ICFI_GALWAYS icf_real icfi_gnot_zero(icf_real x, icf_real least)
 {
-    return icfi_gmost(ICF_FABS(x), least) * icfi_gsign(x);
+    return icfi_max(ICF_FABS(x), least) * icfi_gsign(x);
 }
 
 /* The corners in order, of those within a distance of each other the first */
@@ -2024,8 +1986,8 @@ ICFI_GALWAYS void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
     }
     p[0] = icfi_gnot_zero(p[0], tiny);
     q[0] = icfi_gnot_zero(q[0], tiny);
-    p[1] = icfi_gmost(p[1], tiny);
-    q[1] = icfi_gmost(q[1], tiny);
+    p[1] = icfi_max(p[1], tiny);
+    q[1] = icfi_max(q[1], tiny);
     inverse = 1 / f->cross;
     f->rise[0] = (q[1] * p[2] - p[1] * q[2]) * inverse;
     f->rise[1] = (p[0] * q[2] - q[0] * p[2]) * inverse;
@@ -2057,7 +2019,7 @@ ICFI_GALWAYS void icfi_gpatch_other(const icfi_gpatch_faces* f, int k, int at,
         e.wide[i] = icfi_gone_of(wide, i);
     }
     e.most = 1;
-    e.more = 64 * f->slack * icfi_gleast(icfi_gone_of(f->size[k], 0), icfi_gone_of(f->size[k], 1));
+    e.more = 64 * f->slack * icfi_min(icfi_gone_of(f->size[k], 0), icfi_gone_of(f->size[k], 1));
     icfi_gpatch_clip(&e, out, at);
 }
 
@@ -2159,10 +2121,10 @@ static ICFI_GNOINLINE void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_
     low[0] = high[0] = now[0][0];
     low[1] = high[1] = now[0][1];
     for (k = 1; k < count; k++) {
-        low[0] = icfi_gleast(now[k][0], low[0]);
-        high[0] = icfi_gmost(now[k][0], high[0]);
-        low[1] = icfi_gleast(now[k][1], low[1]);
-        high[1] = icfi_gmost(now[k][1], high[1]);
+        low[0] = icfi_min(now[k][0], low[0]);
+        high[0] = icfi_max(now[k][0], high[0]);
+        low[1] = icfi_min(now[k][1], low[1]);
+        high[1] = icfi_max(now[k][1], high[1]);
     }
 #define ICFI_GCUT(k, sign, most) \
     if (reach > most) { \
@@ -2215,8 +2177,8 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
             high[k] = out->map[0][k] + reach;
         }
         reach = 2 * ICFI_GEPS * x->size;
-        if (icfi_gmost(high[0], -low[0]) <= most_u + reach &&
-            icfi_gmost(high[1], -low[1]) <= most_v + reach) {
+        if (icfi_max(high[0], -low[0]) <= most_u + reach &&
+            icfi_max(high[1], -low[1]) <= most_v + reach) {
             // all of it, as where a small box lies on a large one, or one of many on its like
             for (k = 0; k < 4; k++) {
                 int j, s1 = k == 1 || k == 2 ? 1 : -1, s2 = k < 2 ? -1 : 1;
@@ -2248,10 +2210,10 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
     out->v_mean = v + sum_v / (icf_real)count;
 
     // the patch is as large as what was not cut, at most
-    reach = icfi_gmost(icfi_gleast(high[0], most_u) - icfi_gmost(low[0], -most_u),
-                       icfi_gleast(high[1], most_v) - icfi_gmost(low[1], -most_v));
-    reach = icfi_gleast(icfi_gleast(reach, most_u), most_v);
-    reach = icfi_gleast(icfi_gleast(reach, out->b[j1]), out->b[icfi_gnext(j1)]);
+    reach = icfi_max(icfi_min(high[0], most_u) - icfi_max(low[0], -most_u),
+                     icfi_min(high[1], most_v) - icfi_max(low[1], -most_v));
+    reach = icfi_min(icfi_min(reach, most_u), most_v);
+    reach = icfi_min(icfi_min(reach, out->b[j1]), out->b[icfi_gnext(j1)]);
     out->tolerance = reach * ICF_R(0.015625);
 }
 
@@ -2275,7 +2237,7 @@ static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gax
     int k, count = 0;
     icfi_gboxes_patch(x, axis->n, ICF_REAL_MAX, &patch);
     if (!patch.count) return 0;
-    for (k = 0; k < patch.count; k++) least = icfi_gleast(least, patch.height[k]);
+    for (k = 0; k < patch.count; k++) least = icfi_min(least, patch.height[k]);
     for (k = 0; k < patch.count; k++) {
         if (patch.height[k] > least + 64 * ICFI_GEPS * x->size) continue;
         u += patch.u[k];
@@ -2448,14 +2410,14 @@ static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b
 {
     out->distance = core - radius_a - radius_b;
     out->normal = n;
-    out->point_a = icfi_galong(p, radius_a, n);
-    out->point_b = icfi_galong(p, core - radius_b, n);
+    out->point_a = icf_vec3_add_scaled(p, radius_a, n);
+    out->point_b = icf_vec3_add_scaled(p, core - radius_b, n);
 }
 
 static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gwhere* wb,
                              icf_separation* out)
 {
-    icf_vec3 d = icfi_gsub(icfi_gwhere_center(b, wb), p), n, q;
+    icf_vec3 d = icf_vec3_sub(icfi_gwhere_center(b, wb), p), n, q;
     icf_real core;
     icfi_gplace room;
     const icfi_gplace* f;
@@ -2466,21 +2428,21 @@ static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, co
     } else if (b->kind == ICF_SHAPE_CAPSULE) {
         icf_real free_t, t;
         n = icfi_gwhere_z(b, wb);
-        free_t = -icfi_gdot(n, d);
+        free_t = -icf_vec3_dot(n, d);
         t = icfi_gclamp(free_t, b->half.z);
-        d = icfi_galong(d, t, n);
+        d = icf_vec3_add_scaled(d, t, n);
         if (t == free_t) d = icfi_gsquare_to(d, n); // a long axis would show it if it is not
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, b->radius, core, d, out);
     } else if (b->kind == ICF_SHAPE_BOX) {
         f = icfi_gwhere_all(b, wb, &room);
-        core = icfi_gpoint_box(icfi_gturned(icfi_gto(f, d)), b->half, &q, &n);
-        n = icfi_gturned(icfi_gfrom(f, n));
+        core = icfi_gpoint_box(icf_vec3_neg(icfi_gto(f, d)), b->half, &q, &n);
+        n = icf_vec3_neg(icfi_gfrom(f, n));
         icfi_gfinish(p, radius, 0, core, n, out);
     } else {
-        n = icfi_gturned(icfi_gwhere_z(b, wb));
-        icfi_gfinish(p, radius, 0, icfi_gdot(n, d), n, out);
+        n = icf_vec3_neg(icfi_gwhere_z(b, wb));
+        icfi_gfinish(p, radius, 0, icf_vec3_dot(n, d), n, out);
     }
 }
 
@@ -2490,9 +2452,9 @@ static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_
 {
     icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
     icfi_gsegments near;
-    icfi_gsegments_nearest(icfi_gsub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
+    icfi_gsegments_nearest(icf_vec3_sub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
                            &near);
-    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
+    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
 }
 
 static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gwhere* wa,
@@ -2503,10 +2465,10 @@ static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gwhe
     const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
     icfi_gsegment_box_near near;
     icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), n;
-    icfi_gsegment_box_distance(icfi_gto(fb, icfi_gsub(p, fb->p)), icfi_gto(fb, u), a->half.z,
+    icfi_gsegment_box_distance(icfi_gto(fb, icf_vec3_sub(p, fb->p)), icfi_gto(fb, u), a->half.z,
                                b->half, &near);
-    n = icfi_gturned(icfi_gfrom(fb, near.n));
-    icfi_gfinish(icfi_galong(p, near.s, u), a->radius, 0, near.d, n, out);
+    n = icf_vec3_neg(icfi_gfrom(fb, near.n));
+    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->radius, 0, near.d, n, out);
 }
 
 /* The lowest place of a core above a half-space, along z of its frame; where several are equally low,
@@ -2519,27 +2481,27 @@ static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_
     const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
     icf_vec3 p = fa->p, n = icfi_gwhere_z(b, wb), d;
     icf_real s, tie = 64 * ICFI_GEPS;
-    d = icfi_gsub(p, icfi_gwhere_center(b, wb));
+    d = icf_vec3_sub(p, icfi_gwhere_center(b, wb));
     if (a->kind == ICF_SHAPE_CAPSULE) {
-        s = icfi_gdot(fa->z, n);
+        s = icf_vec3_dot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, fa->z);
-        p = icfi_galong(p, s, fa->z);
+        d = icf_vec3_add_scaled(d, s, fa->z);
+        p = icf_vec3_add_scaled(p, s, fa->z);
     } else {
-        s = icfi_gdot(fa->x, n);
+        s = icf_vec3_dot(fa->x, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.x : a->half.x;
-        d = icfi_galong(d, s, fa->x);
-        p = icfi_galong(p, s, fa->x);
-        s = icfi_gdot(fa->y, n);
+        d = icf_vec3_add_scaled(d, s, fa->x);
+        p = icf_vec3_add_scaled(p, s, fa->x);
+        s = icf_vec3_dot(fa->y, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.y : a->half.y;
-        d = icfi_galong(d, s, fa->y);
-        p = icfi_galong(p, s, fa->y);
-        s = icfi_gdot(fa->z, n);
+        d = icf_vec3_add_scaled(d, s, fa->y);
+        p = icf_vec3_add_scaled(p, s, fa->y);
+        s = icf_vec3_dot(fa->z, n);
         s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icfi_galong(d, s, fa->z);
-        p = icfi_galong(p, s, fa->z);
+        d = icf_vec3_add_scaled(d, s, fa->z);
+        p = icf_vec3_add_scaled(p, s, fa->z);
     }
-    icfi_gfinish(p, a->radius, 0, icfi_gdot(n, d), icfi_gturned(n), out);
+    icfi_gfinish(p, a->radius, 0, icf_vec3_dot(n, d), icf_vec3_neg(n), out);
 }
 
 /* A before B, and not two half-spaces */
@@ -2583,7 +2545,7 @@ ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* b
         p = out->point_a;
         out->point_a = out->point_b;
         out->point_b = p;
-        out->normal = icfi_gturned(out->normal);
+        out->normal = icf_vec3_neg(out->normal);
     } else {
         icfi_gpair(a, &wa, b, &wb, out);
     }
@@ -2626,7 +2588,7 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
     p = out->point_a;
     out->point_a = out->point_b;
     out->point_b = p;
-    out->normal = icfi_gturned(out->normal);
+    out->normal = icf_vec3_neg(out->normal);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -2662,7 +2624,7 @@ static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* at, icf_real
     size = ICF_FABS(f.p.x) + ICF_FABS(f.p.y) + ICF_FABS(f.p.z) + h.x + h.y + h.z + shape->radius;
     margin += shape->radius + 8 * ICFI_GEPS * size;
     r = icf_vec3_make(r.x + margin, r.y + margin, r.z + margin);
-    out->lower = icfi_gsub(f.p, r);
+    out->lower = icf_vec3_sub(f.p, r);
     out->upper = icf_vec3_add(f.p, r);
 }
 
@@ -2729,14 +2691,14 @@ ICF_API icf_result icf_shape_mass(const icf_shape* shape, icf_real density,
 ICF_API icf_mass_properties icf_mass_properties_add(icf_mass_properties a, icf_mass_properties b)
 {
     icf_mass_properties c;
-    icf_vec3 d = icfi_gsub(b.center, a.center);
+    icf_vec3 d = icf_vec3_sub(b.center, a.center);
     icf_real m;
     c.mass = a.mass + b.mass;
     if (!(c.mass > 0)) return a;
 
     // about the common centre: the two points of mass are as one reduced mass, d apart
     m = a.mass * (b.mass / c.mass);
-    c.center = icfi_galong(a.center, b.mass / c.mass, d);
+    c.center = icf_vec3_add_scaled(a.center, b.mass / c.mass, d);
     c.inertia.x = icf_vec3_add(a.inertia.x, b.inertia.x);
     c.inertia.y = icf_vec3_add(a.inertia.y, b.inertia.y);
     c.inertia.z = icf_vec3_add(a.inertia.z, b.inertia.z);
@@ -2758,9 +2720,9 @@ ICF_API icf_mass_properties icf_mass_properties_add(icf_mass_properties a, icf_m
    distances with each other. Answers t of the entry, or below 0. */
 static icf_real icfi_gray_ball(icf_vec3 o, icf_vec3 d, icf_real radius)
 {
-    icf_real along = -icfi_gdot(o, d), across;
-    icf_vec3 q = icfi_galong(o, along, d);
-    across = ICF_SQRT(icfi_gdot(q, q));
+    icf_real along = -icf_vec3_dot(o, d), across;
+    icf_vec3 q = icf_vec3_add_scaled(o, along, d);
+    across = ICF_SQRT(icf_vec3_dot(q, q));
     if (across > radius) return -1;
     return along - ICF_SQRT((radius - across) * (radius + across));
 }
@@ -2823,11 +2785,11 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
     icf_shape_point(shape, body, origin, &near);
     if (near.distance <= 0) {
         out->t = 0;
-        out->normal = icfi_gturned(d);
+        out->normal = icf_vec3_neg(d);
         return 1;
     }
     icfi_glocate(shape, body, &f);
-    o = icfi_gto(&f, icfi_gsub(origin, f.p));
+    o = icfi_gto(&f, icf_vec3_sub(origin, f.p));
     local = icfi_gto(&f, d);
     switch (shape->kind) {
     case ICF_SHAPE_SPHERE: t = icfi_gray_ball(o, local, shape->radius); break;
@@ -2836,7 +2798,7 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
     default: t = local.z < 0 ? -o.z / local.z : -1;
     }
     if (!(t >= 0) || t > t_most * length) return 0;
-    o = icfi_galong(o, t, local);
+    o = icf_vec3_add_scaled(o, t, local);
     switch (shape->kind) {
     case ICF_SHAPE_SPHERE: n = o; break;
     case ICF_SHAPE_CAPSULE:
@@ -2887,7 +2849,7 @@ static uint32_t icfi_gbox_code_at(icf_vec3 p, icf_vec3 half)
     h[0] = half.x;
     h[1] = half.y;
     h[2] = half.z;
-    return icfi_gbox_code(x, h, icfi_gleast(icfi_gleast(h[0], h[1]), h[2]) * ICF_R(0.015625));
+    return icfi_gbox_code(x, h, icfi_min(icfi_min(h[0], h[1]), h[2]) * ICF_R(0.015625));
 }
 
 static void icfi_gno_manifold(icf_manifold* out)
@@ -3021,7 +2983,7 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
         icf_real pu = u[b] - u[a], pv = v[b] - v[a], qu = u[c] - u[b], qv = v[c] - v[b];
         icf_real cross = pu * qv - pv * qu, square = (pu + qu) * (pu + qu) + (pv + qv) * (pv + qv);
         if (cross * cross < square * tolerance * tolerance && pu * qu + pv * qv > 0 &&
-            (b != lowest || icfi_gleast(height[a], height[c]) - height[b] <= level)) {
+            (b != lowest || icfi_min(height[a], height[c]) - height[b] <= level)) {
             r->share[before] += r->share[k] / 2;
             r->share[after] += r->share[k] / 2;
             icfi_gring_drop(r, k);
@@ -3142,7 +3104,7 @@ static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, ic
         r->share[n] = share;
         n += low;
         lowest = h < least ? k : lowest;
-        least = icfi_gleast(h, least);
+        least = icfi_min(h, least);
     }
     r->count = n;
     sum *= ICF_R(0.5) * ICF_FABS(patch->n[i]);
@@ -3178,8 +3140,8 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
     icf_real r[3], b[3], least, s;
     icf_vec3 middle;
     int k;
-    least = icfi_gleast(icfi_gleast(x->a[0], x->a[1]), icfi_gleast(x->a[2], x->b[0]));
-    least = icfi_gleast(least, icfi_gleast(x->b[1], x->b[2])) * ICF_R(0.015625);
+    least = icfi_min(icfi_min(x->a[0], x->a[1]), icfi_min(x->a[2], x->b[0]));
+    least = icfi_min(least, icfi_min(x->b[1], x->b[2])) * ICF_R(0.015625);
     for (k = 0; k < 3; k++) r[k] = q[k] - x->t[k];
     for (k = 0; k < 3; k++) b[k] = icfi_gon_b(x, r, k);
     middle = icf_vec3_make(ICF_R(0.5) * (p[0] + q[0]), ICF_R(0.5) * (p[1] + q[1]),
@@ -3198,7 +3160,7 @@ static inline void icfi_gface_axes(const icfi_gplace* f, int face, icf_real at, 
     axes[0] = &f->x;
     axes[1] = &f->y;
     axes[2] = &f->z;
-    *o = icfi_galong(f->p, at, *axes[face]);
+    *o = icf_vec3_add_scaled(f->p, at, *axes[face]);
     face = icfi_gnext(face);
     *e1 = *axes[face];
     *e2 = *axes[icfi_gnext(face)];
@@ -3266,8 +3228,8 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi
     icf_vec3 v;
     int apart;
     icfi_gboxes_make(fa, a->half, fb, b->half, &x);
-    keep = icfi_gleast(icfi_gleast(icfi_gleast(x.a[0], x.a[1]), x.a[2]),
-                       icfi_gleast(icfi_gleast(x.b[0], x.b[1]), x.b[2])) /
+    keep = icfi_min(icfi_min(icfi_min(x.a[0], x.a[1]), x.a[2]),
+                    icfi_min(icfi_min(x.b[0], x.b[1]), x.b[2])) /
            8192;
     if (!icfi_gboxes_axis(&x, margin, (int)previous, keep, &axis)) return;
     apart = axis.s > 0;
@@ -3296,7 +3258,7 @@ static void icfi_gone_point(const icf_separation* s, icf_real margin, uint32_t a
     if (s->distance > margin) return;
     out->normal = s->normal;
     out->distance = s->distance;
-    middle = icfi_galong(s->point_a, ICF_R(0.5) * s->distance, s->normal);
+    middle = icf_vec3_add_scaled(s->point_a, ICF_R(0.5) * s->distance, s->normal);
     icfi_gadd_point(out, middle, s->distance, 0, a, b);
 }
 
@@ -3314,10 +3276,10 @@ static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_
     icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, &at, &s);
     if (s.distance > margin) return;
     if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        p = icfi_gsub(s.point_b, icfi_gwhere_center(b, &at));
+        p = icf_vec3_sub(s.point_b, icfi_gwhere_center(b, &at));
         code = b->kind == ICF_SHAPE_BOX
                    ? icfi_gbox_code_at(icfi_gto(at.place, p), b->half)
-                   : icfi_gcapsule_code(icfi_gdot(icfi_gwhere_z(b, &at), p), b->half.z,
+                   : icfi_gcapsule_code(icf_vec3_dot(icfi_gwhere_z(b, &at), p), b->half.z,
                                         b->half.z * ICF_R(0.015625));
     }
     icfi_gone_point(&s, margin, 1, code, out);
@@ -3335,39 +3297,39 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icf
              tolerance, s, t, h, y, phi, least = ICF_REAL_MAX;
     icfi_gsegments near;
     int end;
-    w = icfi_gsub(icfi_gwhere_center(b, wb), p);
+    w = icf_vec3_sub(icfi_gwhere_center(b, wb), p);
     icfi_gsegments_nearest(w, u, la, v, lb, &near);
     if (near.d - radius > margin) return;
     out->distance = near.d - radius;
     out->normal = near.n;
     along = near.cosine;
-    tolerance = icfi_gleast(icfi_gleast(la, lb), radius) * ICF_R(0.015625);
-    du = icfi_gdot(u, w);
-    low = icfi_gmost(-la, du - lb * ICF_FABS(along));
-    high = icfi_gleast(la, du + lb * ICF_FABS(along));
+    tolerance = icfi_min(icfi_min(la, lb), radius) * ICF_R(0.015625);
+    du = icf_vec3_dot(u, w);
+    low = icfi_max(-la, du - lb * ICF_FABS(along));
+    high = icfi_min(la, du + lb * ICF_FABS(along));
     if (along * along > ICF_R(0.9375) && most > 1 && high - low > tolerance) {
         for (end = 0; end < 2; end++) {
             s = end ? high : low;
             t = icfi_gclamp((s - du) / along, lb);
-            e = icfi_galong(icfi_galong(w, t, v), -s, u);
-            h = icfi_gdot(e, near.n);
-            e = icfi_galong(e, -h, near.n);
-            y = icfi_gdot(e, e);
+            e = icf_vec3_add_scaled(icf_vec3_add_scaled(w, t, v), -s, u);
+            h = icf_vec3_dot(e, near.n);
+            e = icf_vec3_add_scaled(e, -h, near.n);
+            y = icf_vec3_dot(e, e);
             if (y >= radius * radius) continue;
-            phi = icfi_gmost(h - ICF_SQRT(radius * radius - y), out->distance);
+            phi = icfi_max(h - ICF_SQRT(radius * radius - y), out->distance);
             if (phi > margin + 16 * ICFI_GEPS * (radius + la + lb)) continue;
             // halfway between both surfaces
             h = ICF_R(0.5) * (a->radius + h - b->radius);
-            e = icfi_galong(icf_vec3_scale(ICF_R(0.5), e), h, near.n);
-            e = icf_vec3_add(icfi_galong(p, s, u), e);
+            e = icf_vec3_add_scaled(icf_vec3_scale(ICF_R(0.5), e), h, near.n);
+            e = icf_vec3_add(icf_vec3_add_scaled(p, s, u), e);
             icfi_gadd_point(out, e, phi, 0, icfi_gcapsule_code(s, la, tolerance),
                             icfi_gcapsule_code(t, lb, tolerance));
-            least = icfi_gleast(least, phi);
+            least = icfi_min(least, phi);
         }
     }
     if (least > out->distance + 4 * ICFI_GEPS * (radius + la + lb)) {
         h = a->radius + ICF_R(0.5) * out->distance;
-        e = icfi_galong(icfi_galong(p, near.s, u), h, near.n);
+        e = icf_vec3_add_scaled(icf_vec3_add_scaled(p, near.s, u), h, near.n);
         icfi_gadd_lowest(out, e, out->distance, most, icfi_gcapsule_code(near.s, la, tolerance),
                          icfi_gcapsule_code(near.t, lb, tolerance));
     }
@@ -3394,8 +3356,8 @@ static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_v
         }
         s = (-hx - x) / ux;
         t = (hx - x) / ux;
-        low = icfi_gmost(low, icfi_gleast(s, t));
-        high = icfi_gleast(high, icfi_gmost(s, t));
+        low = icfi_max(low, icfi_min(s, t));
+        high = icfi_min(high, icfi_max(s, t));
     }
     range[0] = low;
     range[1] = high;
@@ -3409,7 +3371,7 @@ static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, ic
                                             icf_vec3 n, icf_real gap, int most, uint32_t code,
                                             icf_manifold* out)
 {
-    icf_vec3 middle = icfi_gfrom(f, icfi_galong(x, ICF_R(0.5) * gap, n));
+    icf_vec3 middle = icfi_gfrom(f, icf_vec3_add_scaled(x, ICF_R(0.5) * gap, n));
     icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
@@ -3423,15 +3385,15 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
     icf_vec3 p, u, x, h = b->half, n;
     icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
-    p = icfi_gto(fb, icfi_gsub(icfi_gwhere_center(a, wa), fb->p));
+    p = icfi_gto(fb, icf_vec3_sub(icfi_gwhere_center(a, wa), fb->p));
     u = icfi_gto(fb, icfi_gwhere_z(a, wa));
     icfi_gsegment_box_distance(p, u, l, h, &near);
     if (near.d - a->radius > margin) return;
     n = near.n;
     out->distance = near.d - a->radius;
-    out->normal = icfi_gturned(icfi_gfrom(fb, n));
-    tolerance = icfi_gleast(icfi_gleast(icfi_gleast(h.x, h.y), icfi_gleast(h.z, a->radius)), l) *
-                ICF_R(0.015625);
+    out->normal = icf_vec3_neg(icfi_gfrom(fb, n));
+    tolerance =
+        icfi_min(icfi_min(icfi_min(h.x, h.y), icfi_min(h.z, a->radius)), l) * ICF_R(0.015625);
     slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
     k = 0;
     if (ICF_FABS(n.y) > ICF_FABS(n.x)) k = 1;
@@ -3444,8 +3406,8 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
             if (phi > margin + slack) continue;
             if (phi < out->distance) phi = out->distance; // by rounding alone
             // the point of the core, lowered to the face
-            x = icfi_galong(icfi_galong(p, s, u), -phi - a->radius, n);
-            least = icfi_gleast(least, phi);
+            x = icf_vec3_add_scaled(icf_vec3_add_scaled(p, s, u), -phi - a->radius, n);
+            least = icfi_min(least, phi);
             icfi_gadd_on_box(fb, h, x, n, phi, most, icfi_gcapsule_code(s, l, tolerance), out);
         }
     }
@@ -3464,7 +3426,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
     const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
     icf_vec3 n = icfi_gwhere_z(b, wb), c = fa->p, local, e, x;
     icf_real u[8], v[8], height[8], side, slack;
-    icf_real level = icfi_gdot(n, icfi_gsub(c, icfi_gwhere_center(b, wb)));
+    icf_real level = icf_vec3_dot(n, icf_vec3_sub(c, icfi_gwhere_center(b, wb)));
     icfi_gring ring;
     int k, face = 0;
     local = icfi_gto(fa, n);
@@ -3472,7 +3434,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
     side = a->half.x * ICF_FABS(local.x) + a->half.y * ICF_FABS(local.y) +
            a->half.z * ICF_FABS(local.z) + a->radius;
     if (level - side > margin + slack) return; /* most are far above it */
-    out->normal = icfi_gturned(n);
+    out->normal = icf_vec3_neg(n);
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
         out->distance = low;
@@ -3483,7 +3445,8 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
             height[0] = level - a->radius + side * local.z;
             if (height[0] > margin) continue;
-            x = icfi_galong(icfi_galong(c, side, fa->z), -a->radius - ICF_R(0.5) * height[0], n);
+            x = icf_vec3_add_scaled(icf_vec3_add_scaled(c, side, fa->z),
+                                    -a->radius - ICF_R(0.5) * height[0], n);
             icfi_gadd_point(out, x, height[0], 0, k ? 2u : 1u, 1);
         }
         if (!out->count) icfi_gno_manifold(out);
@@ -3502,8 +3465,8 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
         v[k] = k < 2 ? -icfi_gpart(e, i2) : icfi_gpart(e, i2);
         icfi_gset(&x, i1, u[k]);
         icfi_gset(&x, i2, v[k]);
-        height[k] = level + icfi_gdot(local, x);
-        out->distance = icfi_gleast(out->distance, height[k]);
+        height[k] = level + icf_vec3_dot(local, x);
+        out->distance = icfi_min(out->distance, height[k]);
         ring.at[k] = k;
     }
     side = ICF_FABS(4 * u[0] * v[0] * icfi_gpart(local, face));
@@ -3516,7 +3479,8 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const i
         icfi_gset(&x, i1, u[at]);
         icfi_gset(&x, i2, v[at]);
         icfi_gadd_point(
-            out, icfi_galong(icf_vec3_add(c, icfi_gfrom(fa, x)), ICF_R(-0.5) * height[at], n),
+            out,
+            icf_vec3_add_scaled(icf_vec3_add(c, icfi_gfrom(fa, x)), ICF_R(-0.5) * height[at], n),
             height[at], ring.share[k], icfi_gbox_code_at(x, a->half), 1);
     }
     if (!out->count) icfi_gno_manifold(out);
@@ -3558,7 +3522,7 @@ static void icfi_gmanifold(const icf_shape* a, const icfi_gwhere* wa, const icf_
         icfi_gcapsules_manifold(a, wa, b, wb, margin, most, out);
     }
     if (swap) {
-        out->normal = icfi_gturned(out->normal);
+        out->normal = icf_vec3_neg(out->normal);
         out->axis = icfi_gturned_axis(out->axis);
         for (k = 0; k < out->count; k++) {
             uint32_t feature = out->point[k].feature;
@@ -5369,7 +5333,7 @@ static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reac
     *size = s->radius;
     *reach = 0;
     if (s->kind == ICF_SHAPE_BOX) {
-        *size = icfi_gleast(icfi_gleast(h.x, h.y), h.z);
+        *size = icfi_min(icfi_min(h.x, h.y), h.z);
         *reach = icf_vec3_length(h);
     } else if (s->kind == ICF_SHAPE_HALF_SPACE) {
         *size = 0;
@@ -5524,8 +5488,8 @@ static inline int icfi_is_zero(icf_vec3 v)
 static inline icf_real icfi_still_margin(const icfi_stage* s, const icfi_seen* a,
                                          const icfi_seen* b)
 {
-    icf_real size = icfi_gleast(a->size, b->size);
-    if (!(size > 0)) size = icfi_gmost(a->size, b->size);
+    icf_real size = icfi_min(a->size, b->size);
+    if (!(size > 0)) size = icfi_max(a->size, b->size);
     return s->header->margin * size;
 }
 
@@ -5535,9 +5499,9 @@ static inline int icfi_is_within(const icfi_seen* a, const icfi_seen* b, icf_rea
     icf_vec3 d = icf_vec3_sub(b->place.p, a->place.p);
     icf_real reach = a->reach + b->reach + margin;
     reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
-    if (!(a->size > 0)) return b->size > 0 && icfi_gdot(a->place.z, d) <= reach;
-    if (!(b->size > 0)) return -icfi_gdot(b->place.z, d) <= reach;
-    return icfi_gdot(d, d) <= reach * reach;
+    if (!(a->size > 0)) return b->size > 0 && icf_vec3_dot(a->place.z, d) <= reach;
+    if (!(b->size > 0)) return -icf_vec3_dot(b->place.z, d) <= reach;
+    return icf_vec3_dot(d, d) <= reach * reach;
 }
 
 /* Whether it may, were all speeds towards one another: with no less a margin than icfi_may_reach finds,
@@ -5648,7 +5612,7 @@ static int icfi_is_flat(const icf_shape* shape, const icfi_gplace* at, icf_vec3 
 {
     if (shape->kind != ICF_SHAPE_BOX) return shape->kind == ICF_SHAPE_HALF_SPACE;
     n = icfi_gto(at, n);
-    return icfi_gmost(icfi_gmost(ICF_FABS(n.x), ICF_FABS(n.y)), ICF_FABS(n.z)) > ICF_R(0.999);
+    return icfi_max(icfi_max(ICF_FABS(n.x), ICF_FABS(n.y)), ICF_FABS(n.z)) > ICF_R(0.999);
 }
 
 /* The images of points of a box, at `on`, that are above what is flat there and within the margin: how many.
@@ -5662,18 +5626,18 @@ static int icfi_far_side(const icfi_gplace* on, const icf_shape* flat, const icf
     int i, count = 0;
     for (i = 0; i < m->count; i++) {
         const icf_manifold_point* p = m->point + i;
-        icf_vec3 near = icfi_galong(p->position, ICF_R(-0.5) * p->distance, n);
-        icf_vec3 far = icfi_gsub(icf_vec3_scale(2, on->p), near), foot;
-        icf_real distance = p->distance - icfi_gdot(n, icfi_gsub(far, near));
+        icf_vec3 near = icf_vec3_add_scaled(p->position, ICF_R(-0.5) * p->distance, n);
+        icf_vec3 far = icf_vec3_sub(icf_vec3_scale(2, on->p), near), foot;
+        icf_real distance = p->distance - icf_vec3_dot(n, icf_vec3_sub(far, near));
         uint32_t own = p->feature >> shift & 255u, turned = (own & 21u) << 1 | (own >> 1 & 21u);
         if (distance > margin) continue;
-        foot = icfi_gto(at, icfi_gsub(icfi_galong(far, distance, n), at->p));
+        foot = icfi_gto(at, icf_vec3_sub(icf_vec3_add_scaled(far, distance, n), at->p));
         if (flat->kind == ICF_SHAPE_BOX &&
             (ICF_FABS(foot.x) > h.x + slack || ICF_FABS(foot.y) > h.y + slack ||
              ICF_FABS(foot.z) > h.z + slack))
             continue;
         out[count] = *p;
-        out[count].position = icfi_galong(far, ICF_R(0.5) * distance, n);
+        out[count].position = icf_vec3_add_scaled(far, ICF_R(0.5) * distance, n);
         out[count].distance = distance;
         out[count++].feature = p->feature ^ (own ^ turned) << shift;
     }
@@ -5688,7 +5652,7 @@ static int icfi_far_sides(const icfi_stage* s, const icfi_pair_now* now, const i
     int32_t a = swap ? now->state.b : now->state.a, b = swap ? now->state.a : now->state.b;
     const icf_shape *box = &s->collider[a].shape, *flat = &s->collider[b].shape;
     const icfi_seen *on = s->seen + a, *at = s->seen + b;
-    icf_vec3 n = swap ? icfi_gturned(m->normal) : m->normal;
+    icf_vec3 n = swap ? icf_vec3_neg(m->normal) : m->normal;
     if (box->kind != ICF_SHAPE_BOX || at->kind == ICF_BODY_DYNAMIC || !(now->margin > on->reach) ||
         !icfi_is_flat(flat, &at->place, n))
         return 0;
@@ -5740,12 +5704,11 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         ICFI_GCOPY(touch, &touches->blank, touches->size);
         touch->point = p->position;
         touch->contact.distance = p->distance;
-        touch->reach = icf_vec3_scale(icfi_gmost(p->distance, 0), m.normal);
+        touch->reach = icf_vec3_scale(icfi_max(p->distance, 0), m.normal);
         /* as of four points together, so that nothing jumps where a corner becomes two */
         if (m.count > 4) {
             icf_real share = area > 0 ? p->area / area : 1 / (icf_real)m.count;
-            touch->contact.stiffness =
-                icfi_gleast(4 * share * touches->law.stiffness, ICF_REAL_MAX);
+            touch->contact.stiffness = icfi_min(4 * share * touches->law.stiffness, ICF_REAL_MAX);
         }
         /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
         touch->id = (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | p->feature;
@@ -5932,7 +5895,7 @@ static int32_t icfi_find_faster(const icf_scene* scene, icfi_stage* s, icf_real 
             continue;
         seen->faster = 1;
         seen->speed = speed;
-        seen->turn = icfi_gmost(seen->turn, turn);
+        seen->turn = icfi_max(seen->turn, turn);
         seen->rush = next.velocity;
         count++;
     }
@@ -5977,7 +5940,7 @@ static int icfi_gets_in(const icfi_stage* s, const icfi_pair_now* now, const icf
         icf_vec3 qa = icfi_next_point(s->seen + now->state.a, pa);
         icf_vec3 qb = icfi_next_point(s->seen + now->state.b, pb);
         icf_vec3 way = icf_vec3_sub(icf_vec3_sub(qb, pb), icf_vec3_sub(qa, pa));
-        if (t->contact.distance + icfi_gdot(n, way) < -most) return 1;
+        if (t->contact.distance + icf_vec3_dot(n, way) < -most) return 1;
     }
     return 0;
 }
@@ -5996,8 +5959,8 @@ static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
         int32_t a = pair[i].a, b = pair[i].b;
         const icfi_seen *sa = s.seen + a, *sb = s.seen + b;
         icfi_pair_now* now = s.now + s.session->pairs;
-        icf_real thin = sa->size > 0 && sb->size > 0 ? icfi_gleast(sa->size, sb->size)
-                                                     : icfi_gmost(sa->size, sb->size);
+        icf_real thin = sa->size > 0 && sb->size > 0 ? icfi_min(sa->size, sb->size)
+                                                     : icfi_max(sa->size, sb->size);
         icf_result result;
         if (!sa->faster && !sb->faster) continue;
         if (!icfi_boxes_meet(&sa->box, &sb->box) || !icfi_may_meet(&s, a, b)) continue;
