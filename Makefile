@@ -31,7 +31,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: main test check strict sanitize fuzz-quick soak tidy format bench clean help
+.PHONY: main test check strict sanitize fuzz-quick soak mutate tidy format bench clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -48,6 +48,7 @@ help:
 	@echo "make fuzz-quick   random scenes, worlds and problems, the same ones each time: a minute"
 	@echo "make soak         new random scenes for SOAK_SECONDS (300) each in double, float and under sanitizers,"
 	@echo "                  and chains and loops of constraints in double and float"
+	@echo "make mutate       MUTANTS (200) faults from MUTATE_SEED (1) in the headers: which of them tests find; two hours"
 	@echo "make tidy         clang-tidy, cppcheck, clang-format"
 	@echo "make format       writes every C file as .clang-format says"
 	@echo "make bench        builds and runs every benchmark"
@@ -197,3 +198,11 @@ soak: build/soak build/soak_float build/address/soak build/fuzz_loops build/fuzz
 	    first=$$((first + 300000)); \
 	done; \
 	exit $$failed
+
+# ---- seeded faults, see tests/mutate.py
+
+MUTANTS = 200
+MUTATE_SEED = 1
+mutate:
+	@if command -v python3 >/dev/null; then python3 tests/mutate.py --count $(MUTANTS) --seed $(MUTATE_SEED); \
+	else echo "skipped: mutate; needs: apt-get install python3"; fi
