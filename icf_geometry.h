@@ -645,7 +645,7 @@ ICF_API icf_result icf_scene_step(icf_scene* scene, icf_real dt);
 
 /* The two halves of it. Between them the touches of the world (icf_world_touches) may be changed in place and
    more be added; those that were there before are gone. dt must be the same: it says how far things may
-   get. */
+   get. A solve whose second look was refused wants icf_scene_detect again (BAD_STATE until then). */
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt);
 ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt);
 
@@ -4700,6 +4700,7 @@ typedef struct icfi_scene_session {
     int32_t pairs;    /* of this step */
     int32_t found;    /* of these, before a second look found more */
     int32_t detected; /* 1: touches are those of the pairs */
+    int32_t looked;   /* 1: a second look went by speeds that are those of this step alone */
     int32_t events;
     int32_t ended;  /* events behind those: of colliders that were destroyed since the step */
     icf_real fall;  /* the speed that gravity adds in the step */
@@ -5996,6 +5997,7 @@ static int icfi_look_again(icf_world* world, icf_real dt)
     icf_result result;
     icfi_stage_open(scene, &s);
     if (!icfi_find_faster(scene, &s, dt)) return 0;
+    s.session->looked = 1;
     for (i = 0; i < s.header->collider_end; i++) {
         if (!s.seen[i].faster) continue;
         result = icfi_place_proxy(&s, i, dt);
@@ -6026,14 +6028,18 @@ ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
     if (!s.session->detected)
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
     pairs = s.session->pairs;
+    s.session->looked = 0;
     callers = scene->world.look_again;
     scene->world.look_again = icfi_look_again;
+    scene->reason = NULL;
     result = icf_world_step(&scene->world, dt);
     scene->world.look_again = callers;
     icfi_stage_open(scene, &s); /* which a second look may have moved */
     if (result < 0) {
         s.session->pairs = pairs;
-        return icfi_scene_of_world(scene, result);
+        if (s.session->looked) s.session->detected = 0;
+        /* a second look that was refused has said why */
+        return scene->reason ? result : icfi_scene_of_world(scene, result);
     }
     s.session->detected = 0;
     icfi_scene_commit(scene, &s);

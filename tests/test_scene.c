@@ -1636,6 +1636,170 @@ static void relayed(void)
     }
 }
 
+// ------------------------------------------------------------------------------------------------
+// A second look where there is no room for it, or where room has to be made
+
+enum { AHEAD = 1, BESIDE = 2, STRUCK_MOST = 8 };
+
+/* A fast heavy ball hits one at rest, which no pair but this one sees before the step is solved: a wall ahead of it,
+   which it would get into, and one beside it, which it passes. Their touches, or none, come of a second look. */
+static void strike(icf_scene* s, int walls)
+{
+    const double r = 0.1;
+    icf_body fast;
+    if (walls & AHEAD) add(s, icf_box(R(0.01), R(0.2), R(0.2)), 0, at(r + 0.07, 0, 0));
+    if (walls & BESIDE) add(s, icf_box(R(0.05), R(0.005), R(0.05)), 0, at(0.02, r + 0.01, 0));
+    add(s, icf_sphere(R(r)), 1000, at(0, 0, 0));
+    fast = add(s, icf_sphere(R(r)), 8000, at(-1.1, 0, 0));
+    OK(icf_body_set_velocity(&s->world, fast, vec(60, 0, 0), vec(0, 0, 0)));
+}
+
+static icf_scene_def struck_def(int pairs, int contacts)
+{
+    icf_scene_def def = icf_default_scene_def();
+    def.world.gravity = vec(0, 0, 0);
+    def.pairs = pairs;
+    def.world.contacts = contacts;
+    return def;
+}
+
+/* The hash after a step in ample room */
+static uint64_t struck(int walls)
+{
+    icf_scene_def def = struck_def(64, 64);
+    icf_scene s = {0};
+    uint64_t hash;
+    OK(icf_scene_create(&s, &def));
+    strike(&s, walls);
+    step(&s, 1);
+    hash = icf_scene_hash(&s);
+    icf_scene_destroy(&s);
+    return hash;
+}
+
+/* A step in a caller's memory, which cannot grow, is refused by name and changes nothing, or is the one of a
+   scene with ample room. Nothing is written behind that memory. Answers whether the second look was refused. */
+static int struck_in(int walls, int pairs, int contacts, uint64_t expected)
+{
+    enum { GUARD = 256 };
+    icf_scene_def def = struck_def(pairs, contacts);
+    const size_t bytes = icf_scene_bytes(&def);
+    unsigned char* memory = (unsigned char*)malloc(bytes + GUARD);
+    icf_scene s = {0};
+    uint64_t before;
+    icf_result seen, result;
+    int i;
+    TEST_ASSERT(memory != NULL);
+    memset(memory, 0xa5, bytes + GUARD);
+    OK(icf_scene_init(&s, memory, bytes, &def));
+    strike(&s, walls);
+    before = icf_scene_hash(&s);
+    result = seen = icf_scene_detect(&s, dt);
+    if (seen == ICF_RESULT_OK) result = icf_scene_solve(&s, dt);
+    if (result < 0) {
+        TEST_CHECK_(result == ICF_RESULT_TOO_SMALL && s.reason && s.needed > 0,
+                    "walls %d, %d pairs, %d contacts: %s, %s", walls, pairs, contacts,
+                    icf_result_string(result), s.reason ? s.reason : "no reason");
+    }
+    TEST_CHECK_(icf_scene_hash(&s) == (result < 0 ? before : expected),
+                "walls %d, %d pairs, %d contacts: %s, and another state", walls, pairs, contacts,
+                icf_result_string(result));
+    for (i = 0; i < GUARD && memory[bytes + (size_t)i] == 0xa5;) i++;
+    TEST_CHECK_(i == GUARD, "written %d bytes behind the memory", i);
+    free(memory);
+    return seen == ICF_RESULT_OK && result < 0;
+}
+
+static void second_look_without_room(void)
+{
+    int walls, k, refused = 0;
+    for (walls = 0; walls <= 3; walls++) {
+        const uint64_t expected = struck(walls);
+        for (k = 0; k <= STRUCK_MOST; k++) {
+            refused += struck_in(walls, k, 64, expected);
+            refused += struck_in(walls, 64, k, expected);
+        }
+    }
+    TEST_CHECK_(refused >= 3, "%d second looks refused", refused);
+}
+
+/* All pairs that there is room for touch, and nothing else is near: the second look finds the same ones. What
+   comes behind them is events, first of all that of a ball whose shape was destroyed while it touched: in a scene just
+   loaded it is there alone. It stays as it is in ample room. */
+static void second_look_of_full_pairs(void)
+{
+    enum { FULL = 4 };
+    icf_scene s[3];
+    const icf_scene_event* event[3] = {NULL, NULL, NULL};
+    icf_body body[2 * FULL + 2];
+    void *saved, *memory = NULL;
+    int32_t count[3];
+    int i, k;
+    memset(s, 0, sizeof s);
+    for (k = 0; k < 3; k++) {
+        icf_scene_def def = struck_def(k == 2 ? FULL : 64, 64);
+        if (k < 2) {
+            OK(icf_scene_create(&s[k], &def));
+        } else {
+            memory = malloc(icf_scene_bytes(&def));
+            OK(icf_scene_init(&s[k], memory, icf_scene_bytes(&def), &def));
+        }
+    }
+    for (i = 0; i < 2 * FULL + 2; i++) /* pairs that overlap, far apart, and two alone */
+        body[i] = add(&s[0], icf_sphere(R(0.1)), 1000,
+                      at(0, 10 * (i / 2), i & 1 ? (i < 2 * FULL ? 0.19 : 5) : 0));
+    step(&s[0], 1);
+    saved = malloc(icf_scene_save_bytes(&s[0]));
+    OK(icf_scene_save(&s[0], saved, icf_scene_save_bytes(&s[0])));
+    for (k = 1; k < 3; k++) {
+        OK(icf_scene_load(&s[k], saved, icf_scene_save_bytes(&s[0])));
+        OK(icf_collider_destroy(&s[k], collider_of(&s[k], body[1])));
+        OK(icf_body_set_pose(&s[k].world, body[2 * FULL + 1], at(-0.8, 10 * FULL, 0)));
+        OK(icf_body_set_velocity(&s[k].world, body[2 * FULL + 1], vec(60, 0, 0), vec(0, 0, 0)));
+        step(&s[k], 1);
+        event[k] = icf_scene_events(&s[k], &count[k]);
+    }
+    TEST_CHECK(icf_scene_hash(&s[1]) == icf_scene_hash(&s[2]));
+    TEST_CHECK_(count[1] == FULL + 1 && count[2] == count[1], "%d and %d events", (int)count[1],
+                (int)count[2]);
+    for (i = 0; i < count[1] && i < count[2]; i++) {
+        const icf_scene_event *e = event[1] + i, *f = event[2] + i;
+        TEST_CHECK_(e->kind == f->kind && !memcmp(&e->a, &f->a, sizeof e->a) &&
+                        !memcmp(&e->b, &f->b, sizeof e->b) &&
+                        !memcmp(&e->body_a, &f->body_a, sizeof e->body_a) &&
+                        !memcmp(&e->body_b, &f->body_b, sizeof e->body_b),
+                    "event %d, of kind %d: colliders %u and %u, not %u and %u", i, (int)e->kind,
+                    (unsigned)f->a.index, (unsigned)f->b.index, (unsigned)e->a.index,
+                    (unsigned)e->b.index);
+    }
+    icf_scene_destroy(&s[0]);
+    icf_scene_destroy(&s[1]);
+    free(saved);
+    free(memory);
+}
+
+/* A scene that grows in the second look, whether or not touches come of it, does what one with ample room does */
+static void second_look_grows(void)
+{
+    int walls, pairs, contacts;
+    for (walls = 0; walls <= 3; walls++) {
+        const uint64_t expected = struck(walls);
+        for (pairs = 0; pairs <= STRUCK_MOST; pairs++) {
+            for (contacts = 0; contacts <= STRUCK_MOST; contacts++) {
+                icf_scene_def def = struck_def(pairs, contacts);
+                icf_scene s = {0};
+                OK(icf_scene_create(&s, &def));
+                strike(&s, walls);
+                step(&s, 1);
+                TEST_CHECK_(icf_scene_hash(&s) == expected,
+                            "walls %d, %d pairs, %d contacts: another state, %d bodies", walls,
+                            pairs, contacts, (int)icf_world_body_count(&s.world));
+                icf_scene_destroy(&s);
+            }
+        }
+    }
+}
+
 /* A ball that spins comes down on the floor, or meets another one that does. They meet within the step, and
    friction acts on each at its own surface, not halfway across the gap that was between them when the step
    began: what it takes from the spin is what it gives to the motion, times the radius. */
@@ -2155,47 +2319,96 @@ static void debug_lines(void)
     icf_scene_destroy(&s);
 }
 
+/* A second look that is refused leaves speeds of its own: the step wants to be detected again. Solved again as it
+   was, it once found nothing faster than it knew, and the ball was behind the wall. */
+static void test_refused_look(void)
+{
+    static uint64_t block[40000];
+    int contacts, refused = 0;
+    double speed;
+    for (contacts = 1; contacts < 4; contacts++) {
+        for (speed = 40; speed < 250; speed *= 2) {
+            icf_scene_def d = icf_default_scene_def();
+            icf_transform pose = icf_transform_identity();
+            icf_scene scene;
+            icf_body ball, fast;
+            icf_body_state state;
+            int i;
+            memset(&scene, 0, sizeof scene);
+            d.world.gravity.z = 0;
+            d.world.contacts = contacts;
+            d.world.bodies = d.colliders = 4;
+            d.world.joints = d.world.constraints = 0;
+            d.pairs = 8;
+            d.world.solver = 100000;
+            TEST_ASSERT(icf_scene_init(&scene, block, sizeof block, &d) == ICF_RESULT_OK);
+            pose.p.x = R(0.005);
+            OK(icf_scene_add(&scene, icf_box(R(0.005), 1, 1), 0, pose, NULL));
+            pose.p.x = R(-0.3);
+            OK(icf_scene_add(&scene, icf_sphere(R(0.1)), 1000, pose, &ball));
+            pose.p.x = R(-0.5 - 0.4 * speed / 60);
+            OK(icf_scene_add(&scene, icf_sphere(R(0.1)), 1000, pose, &fast));
+            OK(icf_body_set_velocity(&scene.world, fast, icf_vec3_make(R(speed), 0, 0),
+                                     icf_vec3_make(0, 0, 0)));
+            for (i = 0; i < 2; i++) {
+                if (icf_scene_detect(&scene, R(1.0 / 60)) != ICF_RESULT_OK) break;
+                if (icf_scene_solve(&scene, R(1.0 / 60)) == ICF_RESULT_OK) break;
+                IS(icf_scene_solve(&scene, R(1.0 / 60)), BAD_STATE);
+                refused++;
+            }
+            OK(icf_body_get_state(&scene.world, ball, &state));
+            TEST_CHECK_(state.center.x < 0, "%d contacts, %g m/s: at %g m, behind the wall",
+                        contacts, speed, (double)state.center.x);
+        }
+    }
+    TEST_CHECK_(refused > 2, "only %d were refused", refused);
+}
+
 TEST_LIST = {
-    {"stack_of_boxes",    stack_of_boxes      },
-    {"crooked_stack",     crooked_stack       },
-    {"stack_of_cards",    stack_of_cards      },
-    {"pyramid",           pyramid             },
-    {"heavy_pyramid",     heavy_pyramid       },
-    {"eight_points",      eight_points        },
-    {"destruction",       ended_by_destruction},
-    {"mixed_stack",       mixed_stack         },
-    {"same_script",       same_script         },
-    {"save_and_load",     save_and_load       },
-    {"events_after_load", events_after_load   },
-    {"damaged",           damaged             },
-    {"growth_is_silent",  growth_is_silent    },
-    {"growth",            growth              },
-    {"all_or_nothing",    all_or_nothing      },
-    {"filters",           filters             },
-    {"never_meet",        never_meet          },
-    {"sensors",           sensors             },
-    {"names",             names               },
-    {"nothing",           nothing             },
-    {"bouncing",          bouncing            },
-    {"touch_colliders",   touch_colliders     },
-    {"edited",            edited              },
-    {"dumped",            dumped              },
-    {"combining",         combining           },
-    {"densities",         densities           },
-    {"compounds",         compounds           },
-    {"carried",           carried             },
-    {"tunnels",           tunnels             },
-    {"tumbling_cards",    tumbling_cards      },
-    {"swings",            swings              },
-    {"relayed",           relayed             },
-    {"spin_on_landing",   spin_on_landing     },
-    {"rigid",             rigid               },
-    {"moving_corner",     moving_corner       },
-    {"ramp",              ramp                },
-    {"restitution",       restitution         },
-    {"drop",              drop                },
-    {"momenta",           momenta             },
-    {"rays",              rays                },
-    {"debug_lines",       debug_lines         },
-    {NULL,                NULL                }
+    {"stack_of_boxes",     stack_of_boxes           },
+    {"crooked_stack",      crooked_stack            },
+    {"stack_of_cards",     stack_of_cards           },
+    {"pyramid",            pyramid                  },
+    {"heavy_pyramid",      heavy_pyramid            },
+    {"eight_points",       eight_points             },
+    {"destruction",        ended_by_destruction     },
+    {"mixed_stack",        mixed_stack              },
+    {"same_script",        same_script              },
+    {"save_and_load",      save_and_load            },
+    {"events_after_load",  events_after_load        },
+    {"damaged",            damaged                  },
+    {"growth_is_silent",   growth_is_silent         },
+    {"growth",             growth                   },
+    {"all_or_nothing",     all_or_nothing           },
+    {"filters",            filters                  },
+    {"never_meet",         never_meet               },
+    {"sensors",            sensors                  },
+    {"names",              names                    },
+    {"nothing",            nothing                  },
+    {"bouncing",           bouncing                 },
+    {"touch_colliders",    touch_colliders          },
+    {"edited",             edited                   },
+    {"dumped",             dumped                   },
+    {"combining",          combining                },
+    {"densities",          densities                },
+    {"compounds",          compounds                },
+    {"carried",            carried                  },
+    {"tunnels",            tunnels                  },
+    {"tumbling_cards",     tumbling_cards           },
+    {"swings",             swings                   },
+    {"relayed",            relayed                  },
+    {"look_without_room",  second_look_without_room },
+    {"look_of_full_pairs", second_look_of_full_pairs},
+    {"look_that_grows",    second_look_grows        },
+    {"spin_on_landing",    spin_on_landing          },
+    {"rigid",              rigid                    },
+    {"moving_corner",      moving_corner            },
+    {"ramp",               ramp                     },
+    {"restitution",        restitution              },
+    {"drop",               drop                     },
+    {"momenta",            momenta                  },
+    {"rays",               rays                     },
+    {"debug_lines",        debug_lines              },
+    {"refused_look",       test_refused_look        },
+    {NULL,                 NULL                     }
 };

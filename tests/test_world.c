@@ -466,6 +466,43 @@ static void test_lock_while_turning(void)
     }
 }
 
+static int tried; /* what look_and_step does: 1: tries a step, 2: takes one */
+
+static int look_and_step(icf_world* w, icf_real dt)
+{
+    const icf_result result = tried == 1 ? icf_world_try(w, dt / 2) : icf_world_step(w, dt);
+    CHECK_RESULT(result, ICF_RESULT_BAD_STATE);
+    return 0;
+}
+
+static int look_and_refuse(icf_world* w, icf_real dt)
+{
+    (void)w;
+    (void)dt;
+    return ICF_RESULT_BAD_ARGUMENT;
+}
+
+/* There is no step in a step, and what looks again may refuse it. */
+static void test_step_in_step(void)
+{
+    icf_world w = world_with(-10, 0);
+    icf_body_def d = icf_default_body_def();
+    icf_body b = add_body(&w, &d);
+    uint64_t hash;
+    w.look_again = look_and_step;
+    for (tried = 1; tried <= 2; tried++) {
+        OK(icf_world_step(&w, R(0.125)));
+        CHECK_NEAR(icf_world_time(&w), 0.125 * tried, 0, 0);
+        CHECK_NEAR(state_of(&w, b).velocity.z, -1.25 * tried, 8 * EPS, 0);
+    }
+    hash = icf_world_hash(&w);
+    w.look_again = look_and_refuse;
+    CHECK_RESULT(icf_world_step(&w, R(0.125)), ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(hash == icf_world_hash(&w) && w.reason != NULL);
+    w.look_again = NULL;
+    icf_world_destroy(&w);
+}
+
 static void test_damping(void)
 {
     const double h = 0.02, c = 3, a = 5;
@@ -3097,6 +3134,7 @@ TEST_LIST = {
     {"static_friction_uneven",     test_static_friction_uneven    },
     {"rotation_order",             test_rotation_order            },
     {"dzhanibekov",                test_dzhanibekov               },
+    {"step_in_step",               test_step_in_step              },
     {"lock_while_turning",         test_lock_while_turning        },
     {"locks",                      test_locks                     },
     {"lock_inertia",               test_lock_inertia              },
