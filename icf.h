@@ -14036,7 +14036,7 @@ static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32
     icf_row* r = s->row + s->problem.rows++;
     *r = icf_default_row(kind);
     if (constraint >= 0 && s->constraint[constraint].kind != ICF_CONSTRAINT_COUPLER)
-        r->near_rigid = icfi_min(icfi_hold * s->hold / s->h, ICF_R(0.25));
+        r->near_rigid = icfi_min(icfi_hold * s->hold / s->h, 1);
     r->link = link;
     r->row = row;
     o->joint = joint;

@@ -436,7 +436,7 @@ static void test_paused(void)
     }
 }
 
-/* A motor turns a crank of 1 m, held by a joint; what hangs on its end by a constraint stays there, to a tenth of
+/* A motor turns a crank of 1 m, held by a joint; what hangs on its end by a constraint stays there, to 0.15 of
    its length at up to a third of a radian a step, or the step says that it does not. */
 static void test_crank(void)
 {
@@ -464,11 +464,11 @@ static void test_crank(void)
                 const double off = (double)diagnosis_of(&w).violation;
                 TEST_CHECK(result >= 0);
                 worst = larger(worst, off);
-                quiet += result == ICF_RESULT_OK && off > 0.11;
+                quiet += result == ICF_RESULT_OK && off > 0.15;
             }
-            TEST_CHECK_(!quiet, "kind %d, %g rad/s: %d steps with more than 0.11 m that say OK",
+            TEST_CHECK_(!quiet, "kind %d, %g rad/s: %d steps with more than 0.15 m that say OK",
                         kind, speed, quiet);
-            TEST_CHECK_(worst < (fast < 2 ? 0.11 : 0.5), "kind %d, %g rad/s: %g m apart", kind,
+            TEST_CHECK_(worst < (fast < 2 ? 0.15 : 0.5), "kind %d, %g rad/s: %g m apart", kind,
                         speed, worst);
             icf_world_destroy(&w);
         }
