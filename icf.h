@@ -67,19 +67,25 @@
          >>api-world                            bodies, joints, time
        the implementation, one section a layer, each knowing only those above it
          >>config                               compilers, assertions, memory functions
-         >>math                                 layer 2: small math
          >>memory                               layer 3: the arena
          >>vectors                              what layers 4 and 5 call vectors
          >>dense                                layer 4: dense Cholesky
-         >>sparse                               layer 5: block-sparse Cholesky
+         >>sparse-pattern                       layer 5: block-sparse Cholesky: order and fronts
+         >>sparse-factor                        numbers into fronts, factors, solves
          >>potentials                           layer 6: what a contact costs
          >>problem                              layer 7: the convex solver: what it is given
-         >>solver                               Newton's method
+         >>evaluation                           costs, gradients, the Newton matrix, the line search
+         >>newton                               Newton's method
          >>interior                             where that is slow
          >>solve                                the solve
          >>text                                 a problem as text
          >>sensitivities                        layer 8: derivatives of the answer
-         >>world                                layer 9: bodies, joints, time
+         >>world-state                          layer 9: the world: what a block of memory holds
+         >>trees                                bodies that joints connect, and bodies alone
+         >>world-problem                        the convex problem of a step
+         >>step                                 the step
+         >>bodies                               calls: bodies and joints
+         >>world-calls                          calls: constraints, touches, results
        >>licence
 
    OPTIONS
@@ -1247,14 +1253,14 @@ typedef struct icf_problem {
     int32_t couplings;
     const int32_t* coupling_pairs;   /* two cliques each, in any order */
     const icf_real* coupling_blocks; /* rows of the first, columns of the second */
-    const icf_real*
-        mass_bound; /* like `mass`: a matrix that is nowhere above A, for the certificate; NULL:
-                                        what Gershgorin's theorem gives, which may be none */
+    /* like `mass`: a matrix that is nowhere above A, for the certificate; NULL: what Gershgorin's theorem
+       gives, which may be none */
+    const icf_real* mass_bound;
 
     int32_t links;
     const int32_t* link_rows; /* 1 to 6 each */
-    const int32_t*
-        link_start; /* links + 1: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
+    /* links + 1 numbers: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
+    const int32_t* link_start;
     const int32_t* block_clique; /* the clique of each block, at most once in a link */
     const icf_real* blocks;      /* K of each, rows x size */
     const icf_real* link_bias;   /* rows each, m/s or rad/s; NULL: 0 */
@@ -1341,10 +1347,9 @@ typedef struct icf_stats {
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
     icf_real rounding; /* if that ended as FLOOR or SHORT: the error that rounding alone explains */
-    size_t
-        bytes; /* of workspace that this solve would have liked: with it no island is iterative. What
-                  starts at its minimum, as at rest, takes no matrix: for when it moves, it is counted
-                  without a factor, and by icf_workspace_reserve with one */
+    /* Workspace size with which every island could be factored. What starts at its minimum, as at rest, takes
+       no matrix: it is counted without a factor here, and by icf_workspace_reserve with one. */
+    size_t bytes;
     icf_part part; /* what is wrong, and which one */
     int32_t which;
     const char* reason; /* a few words, or NULL */
@@ -1535,9 +1540,8 @@ typedef struct icf_world_def {
     int32_t contacts;    /* touches in a step, default 256 */
     int32_t tree; /* velocities of the largest tree of joints; 0, the default: 63, or what there
                             can be of it */
-    size_t
-        solver; /* bytes for the solver; 0, the default: a guess. With less than it would like the
-                            solver is slower: stats.bytes says how much that is */
+    /* bytes for the solver; 0, the default: a guess. With less than stats.bytes it is slower. */
+    size_t solver;
 
     icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
     int32_t method;   /* icf_method */
@@ -1916,6 +1920,9 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 // ------------------------------------------------------------------------------------------------
 // Layer 1: configuration of the implementation
 // >>config
+/* Offers to those below: ICFI_AND_FMA, ICFI_EPSILON, ICFI_FORCE_INLINE, ICFI_HOT, ICFI_MEMCMP, ICFI_MEMCPY,
+   ICFI_MEMSET, ICFI_NOINLINE, ICFI_POISON, ICFI_REAL_MIN, ICFI_SIMD_AVX2, ICFI_SIMD_AVX512, ICFI_SIMD_GNU,
+   ICFI_SIMD_SSE2 */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
@@ -2049,16 +2056,13 @@ ICF_API const char* icf_result_string(icf_result result)
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 2: small math. All of it is inline, in the declarations: search for the mark with api-
-// before it
-// >>math
-
-// ------------------------------------------------------------------------------------------------
 // Layer 3: memory. Every object of the library lives in one block that its layout function measures
 // first and then fills: both times it takes the same pieces in the same order from an arena, so
 // that the size reported is the size needed. What is kept of a piece is its offset, so that a block
 // can be moved.
 // >>memory
+/* Offers to those below: icfi_arena, icfi_arena_measure, icfi_arena_over, icfi_arena_release,
+   icfi_arena_take, ICFI_BLOCK_ALIGNMENT, ICFI_GRANULE, icfi_granules, icfi_plus, icfi_times */
 
 /* Pieces start at multiples of this from the start of the block: a vector register of the widest
    kind. */
@@ -2150,6 +2154,8 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 // ------------------------------------------------------------------------------------------------
 // Vectors, for layers 4 and 5
 // >>vectors
+/* Offers to those below: ICFI_ADD, ICFI_DUP, ICFI_K, ICFI_LANES, ICFI_LOAD, ICFI_MULSUB, ICFI_MULSUBV,
+   ICFI_MULSUBY, ICFI_PUT, ICFI_STORE, ICFI_TARGET, ICFI_V */
 
 /* The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
    for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE 1) for AVX2; what
@@ -2261,6 +2267,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 // ------------------------------------------------------------------------------------------------
 // Layer 4: dense Cholesky
 // >>dense
+/* Offers to those below: icfi_backward, icfi_block3, icfi_forward, icfi_good_pivot, ICFI_LAYER, icfi_outer,
+   ICFI_PAD, icfi_panel_factor, icfi_product, ICFI_SMALL, ICFI_STRIP, ICFI_WIDE, ICFI_WIDEST,
+   ICFI_WIDEST_END */
 
 /* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots, which halves the
    chain of slow operations of a 6 x 6 block. What is stored is W = L D below the diagonal and 1/D
@@ -3073,7 +3082,10 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 
 // ------------------------------------------------------------------------------------------------
 // Layer 5: block-sparse Cholesky
-// >>sparse
+// >>sparse-pattern
+/* Offers to those below: ICFI_AT, ICFI_FACTOR_INTS, ICFI_FACTOR_REALS, ICFI_FACTOR_SIZES, icfi_find,
+   ICFI_INTS, ICFI_MOST_ROWS, icfi_pad, icfi_place, icfi_place_blocks, icfi_place_in_fronts, icfi_same,
+   ICFI_SPARSE_COOKIE, icfi_sparse_kept_bytes */
 
 /* A is a symmetric matrix of blocks: cliques on the diagonal, edges off it. The factorisation is
    multifrontal:
@@ -4198,7 +4210,10 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     return ICF_RESULT_OK;
 }
 
-/* ---- storage ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 5, continued: numbers into fronts, factors, solves
+// >>sparse-factor
+/* Offers to those below: icfi_sparse_block */
 
 /* The lists of rows of all fronts, each in ascending order of elimination: row by row of the
    matrix, walking up the tree of fronts from each entry. */
@@ -5078,6 +5093,10 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // ------------------------------------------------------------------------------------------------
 // Layer 6: potentials
 // >>potentials
+/* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_contact_check, ICFI_CONTACT_COOKIE,
+   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_lag_is_good, ICFI_LAW_CONSTANT,
+   icfi_max, icfi_min, icfi_normal_price, icfi_price, icfi_row_check, ICFI_ROW_COOKIE, icfi_row_price,
+   icfi_soft, icfi_soft_norm */
 
 /* A potential is evaluated from its term, the numbers of one step. The forms below are those that
    lose no digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -5955,6 +5974,13 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // ------------------------------------------------------------------------------------------------
 // Layer 7: the convex solver: what it is given
 // >>problem
+/* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_check_motion,
+   icfi_check_pattern, icfi_check_potentials, icfi_clique_times, icfi_contact_map, icfi_contact_state,
+   icfi_factor_masses, icfi_find_islands, icfi_has_levers, icfi_island, icfi_island_at, icfi_island_layout,
+   icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms, ICFI_OPTIONS_COOKIE, icfi_push_lever,
+   icfi_read_lever, icfi_read_link, icfi_refuse, icfi_row_state, icfi_run, icfi_sizes, icfi_solve,
+   icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_sum_sizes,
+   icfi_unit, icfi_unit_kind, icfi_unit_role, icfi_weigh */
 
 /* The arrays of the caller are checked once, at the door, and cut into islands, groups of cliques that
    links and couplings connect. Contacts and rows become terms, with all that depends on the step and
@@ -7294,7 +7320,11 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
-// >>solver
+// >>evaluation
+/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_dual_energy, icfi_evaluate,
+   icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_plain_direction,
+   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_row_is_linear, icfi_search,
+   icfi_solve_for, icfi_squares, icfi_take_part */
 
 /* Each island is minimised by itself. One iteration of Newton's method:
 
@@ -8312,7 +8342,12 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
     return low;
 }
 
-/* ---- Newton's method ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 7, continued: Newton's method
+// >>newton
+/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_go_free, icfi_go_to, icfi_has_converged,
+   icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible, icfi_newton_step,
+   icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
 
 /* Where the best velocity is. All islands add to the history: `before` holds the sums over those that
    are done. */
@@ -8724,10 +8759,9 @@ static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
-    int32_t
-        idle;  /* how many of the stale came after a small step: others may have turned corners */
-    int small; /* the last step was */
-    int plain; /* the Hessian itself, without duals */
+    int32_t idle; /* of the stale, those after a small step: others may have turned corners */
+    int small;    /* the last step was */
+    int plain;    /* the Hessian itself, without duals */
 } icfi_progress;
 
 /* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
@@ -8801,6 +8835,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: where Newton's method is slow
 // >>interior
+/* Offers to those below: icfi_heaviest_unit, icfi_interior_iterate, icfi_interior_mean, icfi_make_units,
+   icfi_warm_units */
 
 /* Newton's method is slow where contacts change between sticking, sliding and open: the gradient there
    saturates, and every iteration moves a few contacts past their corner. The same minimum is that
@@ -9852,6 +9888,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: the solve
 // >>solve
+/* Offers to those below: icfi_check_asked, icfi_find_block, icfi_open, icfi_open_island */
 
 /* Keeps s->v as the best velocity so far */
 static void icfi_keep(icfi_solve* s, icfi_island* island)
@@ -11338,7 +11375,15 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world: bodies, joints, time
-// >>world
+// >>world-state
+/* Offers to those below: icfi_axes, icfi_blend, icfi_bodies_of, icfi_body, ICFI_BODY_COOKIE, icfi_compose,
+   icfi_constraint, ICFI_CONSTRAINT_COOKIE, icfi_copy_bytes, icfi_dump, icfi_free_dofs, icfi_front_open,
+   icfi_hash_number, icfi_header, icfi_header_of, icfi_inertia, icfi_inertia_is_one, icfi_invert,
+   icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_joints_of, icfi_kind_of,
+   icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room, icfi_memory, icfi_motion,
+   icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open, icfi_solver_guess, icfi_spatial, icfi_touching,
+   icfi_transform_point, icfi_tree_most, icfi_turn_by_vector, icfi_turn_on, icfi_world_full,
+   icfi_world_grow, icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
 /* A clique of the solver is a tree: a body that nothing holds (6 velocities: of
    its centre of mass, and angular), or one that hangs on the ground, with all that is joined to it.
@@ -11350,7 +11395,7 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
        a joint that has something to say; and the cliques that they read
      icf_solve, with the velocities before as start and impulses before as what to expect
      with constraints again, until the tension is what was expected, and if that makes energy, or leaves
-       them apart, with constraints made linear at the end (>>world, "tension")
+       them apart, with constraints made linear at the end (>>world-problem, "tension")
      positions, from the new velocities and, for the midpoint rule, half of the old
 
    All of it is done in scratch, which is copied into the state at the end. The block is
@@ -11472,8 +11517,7 @@ typedef struct icfi_touching {
     icf_real distance0;
     icf_body name[2];
     uint64_t id;
-    icf_vec3
-        at[2]; /* the point in the axes of each body, of the ground in the world; for substeps */
+    icf_vec3 at[2];   /* the point, in the axes of each body or of the world; for substeps */
     icf_vec3 impulse; /* in the world, on B, of all substeps */
     int32_t body[2];  /* slots, -1: the ground */
     int32_t memory;   /* what is known of it, -1: nothing */
@@ -11501,6 +11545,15 @@ typedef struct icfi_session {
     icf_real dt, h, hold, step_before, dissipated, penetration;
     size_t largest; /* velocities of the largest tree */
 } icfi_session;
+
+/* Where the problem of a step is to be written, and what became of that */
+typedef struct icfi_dump {
+    char* text;
+    size_t capacity;
+    size_t* length;
+    icf_result result;
+    int written;
+} icfi_dump;
 
 /* Everything in the block, by pointers that last for one call. */
 typedef struct icfi_sim {
@@ -11552,7 +11605,7 @@ typedef struct icfi_sim {
 
     /* the substep */
     icf_problem problem;
-    struct icfi_dump* dump;     /* where the problem of the first is to be written, or NULL */
+    icfi_dump* dump;            /* where the problem of the first is to be written, or NULL */
     int32_t substep;            /* its number in the step */
     int32_t parts, parts_most;  /* how many substeps there are, and could be */
     icf_real h, turned;         /* turned: the h of the one before, in which bodies turned */
@@ -12604,7 +12657,15 @@ static void icfi_load_motion(icfi_sim* s)
         ICFI_MEMCPY(s->tension + 6 * i, s->constraint[i].force, sizeof s->constraint[i].force);
 }
 
-/* ---- trees ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 9, continued: bodies that joints connect, and bodies alone
+// >>trees
+/* Offers to those below: icfi_before_turning, icfi_body_mass, icfi_carrier_speed, icfi_drift,
+   icfi_find_columns, icfi_find_speeds, icfi_free_body, icfi_free_column, icfi_free_tree,
+   icfi_gather_velocity, icfi_integrate_tree, icfi_joint_error, icfi_mass_matrix, icfi_motor_is_free,
+   icfi_place_tree, icfi_pose, icfi_root_velocity, icfi_set_speeds, icfi_slide_column, icfi_sort_trees,
+   icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric, icfi_symmetric_inverse, icfi_tree_room,
+   icfi_turn_by, icfi_turn_error, icfi_turned_inertia */
 
 static int32_t icfi_free_dofs(uint32_t locks)
 {
@@ -13703,7 +13764,11 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
     }
 }
 
-/* ---- the problem of a step ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 9, continued: the convex problem of a step
+// >>world-problem
+/* Offers to those below: icfi_constraint_rows, icfi_coupler_error, icfi_is_kept, icfi_move,
+   icfi_solve_substep, icfi_take_results, icfi_tree_of */
 
 static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
 {
@@ -14701,15 +14766,6 @@ static icf_options icfi_step_options(const icfi_sim* s)
     return options;
 }
 
-/* Where the problem of a step is to be written, and what became of that */
-typedef struct icfi_dump {
-    char* text;
-    size_t capacity;
-    size_t* length;
-    icf_result result;
-    int written;
-} icfi_dump;
-
 /* A step may solve its first substep more than once: what is written last stays. */
 static ICFI_NOINLINE void icfi_dump_problem(icfi_sim* s)
 {
@@ -15063,7 +15119,10 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     return result;
 }
 
-/* ---- what is known of contacts ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 9, continued: the step
+// >>step
+/* Offers to those below: icfi_body_name */
 
 static size_t icfi_touch_key(uint64_t id, int32_t a, int32_t b, size_t size)
 {
@@ -15443,7 +15502,11 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
     return icfi_world_refuse(world, dump.result, i, "a law of the caller's is no text");
 }
 
-/* ---- bodies ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 9, continued: bodies and joints
+// >>bodies
+/* Offers to those below: icfi_constraint_remove, icfi_find_body, icfi_find_joint, icfi_is_turn,
+   icfi_transform_is_finite */
 
 ICF_API icf_material icf_default_material(void)
 {
@@ -16437,7 +16500,9 @@ ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint, con
     return ICF_RESULT_OK;
 }
 
-/* ---- constraints ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 9, continued: constraints, touches, results
+// >>world-calls
 
 ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind)
 {

@@ -56,9 +56,9 @@
          >>manifolds                            layer 11: contact patches of several points
          >>broad-phase                          layer 12: pairs, rays, overlaps
          >>scene                                layer 13: shapes on bodies
-         >>patches                              layer 14: pressure fields and sphere lattices
+         >>detection                            the touches of a step
+         >>scene-calls                          questions, saving, something to see
 
-   The section >>patches holds its place in this version and is empty.
 
    OPTIONS
 
@@ -522,15 +522,15 @@ typedef struct icf_scene {
 /* From icf_default_scene_def() */
 typedef struct icf_scene_def {
     icf_world_def world;
-    int32_t
-        colliders; /* room for so many; scenes of icf_scene_create grow by themselves. Default 64 */
+    /* room for so many; scenes of icf_scene_create grow by themselves. Default 64 */
+    int32_t colliders;
     int32_t pairs; /* of colliders near each other; default 256 */
-    int32_t
-        points; /* of a pair, 1 to 8, or twice that of a fast box on what stands; default 8. 4 are
-                       enough for most and cost less */
-    icf_real
-        margin; /* points are found while shapes are less than this fraction of their size apart, and
-                          what they can close in a step besides; default 0.02 */
+    /* of a pair, 1 to 8, or twice that of a fast box on what stands; default 8. 4 are enough for most, and
+       cost less. */
+    int32_t points;
+    /* Points are found while shapes are less than this fraction of their size apart, and what they can close
+       in a step besides; default 0.02. */
+    icf_real margin;
     int32_t cookie; /* private */
 } icf_scene_def;
 
@@ -685,6 +685,13 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 // ------------------------------------------------------------------------------------------------
 // Layer 10: shapes and queries
 // >>shapes
+/* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, ICFI_GALWAYS, icfi_gboth,
+   icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3, icfi_gfrom, icfi_gleast2,
+   icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2, ICFI_GNOINLINE, icfi_gnot_less2, icfi_gone_of,
+   icfi_gpart, icfi_gplace, icfi_gpoint_box, icfi_gsegment_box_distance, icfi_gsegment_box_near,
+   icfi_gsegment_segment, icfi_gsegments, icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign,
+   icfi_gsquare_to, icfi_gsub2, icfi_gto, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit,
+   ICFI_GUNROLL, icfi_gwhere, icfi_gwhere_all, icfi_gwhere_center, icfi_gwhere_z */
 
 /* What is here, from the bottom up: points, segments and boxes against each other (the cores), each
    in the frame of one of them; then the shapes, which are cores swollen by a radius; then masses, bounds
@@ -1413,6 +1420,9 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
 // ------------------------------------------------------------------------------------------------
 // Two boxes, and two shapes of any kind
 // >>boxes
+/* Offers to those below: icfi_gafter, icfi_gaxis, icfi_gboxes, icfi_gboxes_axis, icfi_gboxes_distance,
+   icfi_gboxes_make, icfi_gboxes_patch, icfi_gboxes_witness, icfi_gcopy3, icfi_gnext, icfi_gon_b,
+   icfi_gpatch, icfi_gsphere_any */
 
 /* The axis after axis i, and without a branch: which axes take part is as good as random to a processor */
 static inline int icfi_gnext(int i)
@@ -1431,8 +1441,8 @@ static inline int icfi_gnext(int i)
    those of B, 7 + 3 i + j the edges i of A and j of B. */
 typedef struct icfi_gboxes {
     icf_real c[3][3], t[3], a[3], b[3];
-    icf_real
-        size; // the sum of all half sizes and of |t|: what rounding errors are in proportion to
+    // the sum of all half sizes and of |t|: rounding errors are in proportion to it
+    icf_real size;
 } icfi_gboxes;
 
 typedef struct icfi_gaxis {
@@ -2594,6 +2604,7 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
 // ------------------------------------------------------------------------------------------------
 // Bounds, masses, rays
 // >>measures
+/* Offers to those below: icfi_gbounds */
 
 static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* at, icf_real margin,
                          icf_aabb* out)
@@ -2818,6 +2829,7 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
 // ------------------------------------------------------------------------------------------------
 // Layer 11: manifolds: the contact patch of two shapes, as points
 // >>manifolds
+/* Offers to those below: icfi_gmanifold */
 
 /* Where a point is on a shape is a small number, 1 and up: on a box two bits for each coordinate, 1 at
    the lower side, 2 at the upper; on a capsule, its ends 1 and 2, or its side 3; on others 1. A
@@ -4652,6 +4664,11 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // ------------------------------------------------------------------------------------------------
 // Layer 13: the scene
 // >>scene
+/* Offers to those below: icfi_collider, icfi_collider_name, icfi_collider_remove, icfi_is_ground,
+   icfi_pair_now, icfi_pair_state, ICFI_PLACE_AT, icfi_scene_compose, icfi_scene_event_fill,
+   icfi_scene_header, icfi_scene_is, ICFI_SCENE_MAGIC, icfi_scene_of_world, icfi_scene_point,
+   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_scene_turn, icfi_seen, icfi_stage,
+   icfi_stage_begin, icfi_stage_open */
 
 /* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
    meet, a manifold, whose points become touches of the world; the step of the world; and what of that
@@ -5325,7 +5342,9 @@ ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
     return count;
 }
 
-/* ---- detection ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 13, continued: the touches of a step
+// >>detection
 
 /* Half of the least extent of a shape, and how far it reaches from its middle */
 static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reach)
@@ -6087,7 +6106,9 @@ ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t*
     return s.event;
 }
 
-/* ---- queries ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 13, continued: questions, saving, something to see
+// >>scene-calls
 
 ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
                           icf_real t_most, uint32_t mask, icf_scene_hit* hit)
@@ -6487,10 +6508,6 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
     }
     return d.count;
 }
-
-// ------------------------------------------------------------------------------------------------
-// Layer 14: patches
-// >>patches
 
 ICFI_EXACT_END
 

@@ -7,6 +7,7 @@
 #   literals   a floating constant stands in ICF_R(...) or directly after (double); none has a suffix
 #   options    every ICF_ macro that an #if asks about is listed in OPTIONS, and the other way round
 #   columns    no line is longer than 110 characters; no tabs, no blanks at the end
+#   sections   tests/check_sections.py, where there is a python3
 
 failed=0
 work=${TMPDIR:-/tmp}/icf-contents.$$
@@ -133,6 +134,12 @@ done
 sort -u "$work/listed" >"$work/options"
 sort -u "$work/asked" >"$work/used"
 same "$work/options" "$work/used" "OPTIONS and the macros asked about differ" OPTIONS asked
+
+if command -v python3 >/dev/null; then
+    python3 tests/check_sections.py || failed=1
+else
+    echo "skipped: sections; needs: apt-get install python3"
+fi
 
 [ $failed -eq 0 ] && echo "contents, renames, literals, options, columns: ok"
 exit $failed

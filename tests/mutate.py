@@ -18,19 +18,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 HEADERS = ["icf.h", "icf_geometry.h"]
 SOLVER = "test_solver test_golden test_interior test_regressions"
+SPARSE = "test_sparse test_regressions"
+WORLD = "test_world test_trees test_loops test_scenes test_poison"
+SCENE = "test_scene test_clutter test_broad_phase"
 SHAPES = "test_shapes test_manifolds test_scene test_clutter"
 TESTS_OF = {
     "config": "test_config test_solver",
     "memory": "test_memory test_sparse test_world",
     "dense": "test_dense test_sparse",
-    "sparse": "test_sparse test_regressions",
+    "sparse-pattern": SPARSE, "sparse-factor": SPARSE,
     "potentials": "test_potentials " + SOLVER,
-    "problem": SOLVER, "solver": SOLVER, "interior": SOLVER, "solve": SOLVER, "text": SOLVER,
+    "problem": SOLVER, "evaluation": SOLVER, "newton": SOLVER, "interior": SOLVER, "solve": SOLVER, "text": SOLVER,
     "sensitivities": "test_sensitivities",
-    "world": "test_world test_trees test_loops test_scenes test_poison",
+    "world-state": WORLD, "trees": WORLD, "world-problem": WORLD, "step": WORLD, "bodies": WORLD,
+    "world-calls": WORLD,
     "shapes": SHAPES, "boxes": SHAPES, "measures": SHAPES, "manifolds": SHAPES,
     "broad-phase": "test_broad_phase test_scene test_clutter",
-    "scene": "test_scene test_clutter test_broad_phase",
+    "scene": SCENE, "detection": SCENE, "scene-calls": SCENE,
 }
 ALL_TESTS = sorted(set(" ".join(TESTS_OF.values()).split()))
 COMPILE = [os.environ.get("CC", "cc"), "-O1", "-w"]
