@@ -23,6 +23,7 @@ EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 BENCHMARKS := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 SCALAR_TESTS := $(filter $(SCALAR_TOO),$(TESTS))
+SCALAR_PROGRAMS := $(foreach t,$(TESTS),$(t)_scalar $(t)_scalar_float)
 PROGRAMS := $(foreach t,$(TESTS),$(t) $(t)_float) \
             $(foreach t,$(SCALAR_TESTS),$(t)_scalar $(t)_scalar_float)
 
@@ -31,7 +32,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: main test check strict sanitize fuzz-quick soak mutate tidy format bench clean help
+.PHONY: main test check check-all strict sanitize fuzz-quick soak mutate tidy format bench clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -43,6 +44,7 @@ help:
 	@echo "make test         builds and runs every test; ends with: N passed, M failed"
 	@echo "make check        test, strict, sanitize, fuzz-quick, and checks of contents, symbols, answers,"
 	@echo "                  contraction, bits, examples"
+	@echo "make check-all    the same with every compiler optimising, and all tests without SIMD"
 	@echo "make strict       both headers under many compilers, languages and warnings"
 	@echo "make sanitize     the tests under AddressSanitizer, UndefinedBehaviorSanitizer, MemorySanitizer"
 	@echo "make fuzz-quick   random scenes, worlds and problems, the same ones each time: a minute"
@@ -74,6 +76,12 @@ check:
 	@$(MAKE) --no-print-directory sanitize
 	@$(MAKE) --no-print-directory fuzz-quick
 	@cat build/closing-line
+
+# what takes longer than a change should wait for
+check-all: check
+	@STRICT_ALL=1 sh tests/strict.sh
+	@$(MAKE) --no-print-directory $(SCALAR_PROGRAMS:%=build/%)
+	@sh tests/run.sh $(SCALAR_PROGRAMS:%=build/%)
 
 strict:
 	@sh tests/strict.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Both headers under every compiler that is here, in every way to include them, without a warning.
-# tests/strict.sh   (about a hundred small compilations, as many at a time as there are processors)
+# tests/strict.sh   (some hundred small compilations, as many at a time as there are processors)
+# With STRICT_ALL=1 all of them optimise; else what only differs in how it is parsed does not.
 
 cd "$(dirname "$0")/.." || exit 1
 work=build/strict
@@ -39,6 +40,13 @@ compile() {
         $command -o $o-4.o -c tests/compile/user.c && $3 -o $o-34 $o-3.o $o-4.o -lm && $o-34"
 }
 
+# the same without code, for standards that differ in what they parse: parse COMMAND NAME LINKER
+parse() {
+    [ -z "$STRICT_ALL" ] || { compile "$1 -O2" "$2" "$3"; return; }
+    job "$2-parse" "$1 -fsyntax-only -DHEADER='\"icf.h\"' tests/compile/alone.c &&
+        $1 -fsyntax-only tests/compile/together.c && $1 -fsyntax-only tests/compile/user.c"
+}
+
 # the other ways to compile the implementation
 variants() {
     command=$1
@@ -61,8 +69,9 @@ for real in double float; do
 
     for cc in gcc clang; do
         have $cc || { [ $real = double ] && skip "$cc" "$cc"; continue; }
-        for std in c99 c11 c17; do
-            compile "$cc -std=$std -O2 $both $only_c $define -I." "$cc-$std-$real" "$cc"
+        compile "$cc -std=c99 -O2 $both $only_c $define -I." "$cc-c99-$real" "$cc"
+        for std in c11 c17; do
+            parse "$cc -std=$std $both $only_c $define -I." "$cc-$std-$real" "$cc"
         done
         variants "$cc -std=c99 -O2 $both $only_c $define -I." "$cc-c99-$real" "$cc"
     done
@@ -72,17 +81,19 @@ for real in double float; do
         [ $cc = g++ ] && package=g++
         have $cc || { [ $real = double ] && skip "C++ with $cc" "$package"; continue; }
         # clang++ finds the C++ library of g++
-        for std in c++11 c++17 c++20; do
-            compile "$cc -x c++ -std=$std -O2 $both $define -I." "$cc-$std-$real" "$cc"
+        compile "$cc -x c++ -std=c++11 -O2 $both $define -I." "$cc-c++11-$real" "$cc"
+        for std in c++17 c++20; do
+            parse "$cc -x c++ -std=$std $both $define -I." "$cc-$std-$real" "$cc"
         done
-        variants "$cc -x c++ -std=c++11 -O2 $both $define -I." "$cc-c++11-$real" "$cc"
+        variants "$cc -x c++ -std=c++11 ${STRICT_ALL:+-O2} $both $define -I." "$cc-c++11-$real" "$cc"
     done
 
     # Microsoft's branches: compiled only, against the few declarations of tests/compile/msvc
     if have clang-cl-14 && have clang-14; then
         for language in TC TP; do
             for arch in x86_64 i686 aarch64; do
-                cl="clang-cl-14 --target=$arch-pc-windows-msvc /c /O2 /W4 /WX /X /$language $define /I. \
+                [ -n "$STRICT_ALL" ] || [ $language$arch = TCx86_64 ] && optimise=/O2 || optimise=/Od
+                cl="clang-cl-14 --target=$arch-pc-windows-msvc /c $optimise /W4 /WX /X /$language $define /I. \
 -imsvc tests/compile/msvc -imsvc $(clang-14 -print-resource-dir)/include"
                 for unit in together private_b separate hooks; do
                     job "clang-cl-$language-$arch-$unit-$real" \
