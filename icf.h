@@ -1169,11 +1169,12 @@ ICF_API icf_row icf_default_row(icf_row_kind kind);
 /* A normal law in one step. Private but for reading. */
 typedef struct icf_normal {
     int32_t law;
+    int32_t facts; /* what the solve knows of the law, from _term_make */
     icf_real dt, distance;
     icf_real scale;            /* K = dt^2 k, dt^2.5 k, 1 / R_n, or kappa */
     icf_real vhat, ahat, bhat; /* where the force ends, and its two factors there */
     icf_real push;             /* K ahat, in N s */
-    icf_real d, range;
+    icf_real d, range, tau;
     icf_law_function* custom;
     void* user;
 } icf_normal;
@@ -5111,6 +5112,14 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    dissipation. It has no end, so its cost has no natural zero. */
 #define ICFI_LAW_CONSTANT 100
 
+/* Facts of a law, of which icfi_normal_make sets those that it has */
+enum {
+    ICFI_KINK = 1,     /* the force ends at vhat, and not smoothly */
+    ICFI_RANGE = 2,    /* the force ends at phi = range */
+    ICFI_WALL = 4,     /* no value where phi <= 0 */
+    ICFI_QUADRATIC = 8 /* n = (push + scale x)(bhat + d x), x = vhat - v above 0 */
+};
+
 #define ICFI_PI ICF_R(3.14159265358979323846)
 
 static icf_real icfi_max(icf_real a, icf_real b)
@@ -5194,11 +5203,19 @@ ICFI_FORCE_INLINE int icfi_nothing(icf_real out[3])
     return 1;
 }
 
+ICFI_FORCE_INLINE int icfi_elastic(icf_real impulse, icf_real out[3])
+{
+    out[1] = icfi_max(0, impulse);
+    return 1;
+}
+
 /* f = k (-phi)+ (1 - d v)+ : n = (push + K x)(bhat + d x), x = vhat - v; push = K ahat, and one of
    push and bhat is 0 */
-ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_real out[3])
+ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, int elastic,
+                                         icf_real out[3])
 {
     icf_real x = n->vhat - v, a, b;
+    if (elastic) return icfi_elastic(n->push + n->scale * x, out);
     if (!(x > 0)) return icfi_nothing(out);
     a = n->push + n->scale * x;
     b = n->bhat + n->d * x;
@@ -5210,11 +5227,11 @@ ICFI_FORCE_INLINE int icfi_hunt_crossley(const icf_normal* n, icf_real v, icf_re
 }
 
 /* f = k (-phi)+^3/2 (1 - d v)+ : n = K a^3/2 b with a = ahat + x, b = bhat + d x */
-static int icfi_hertz(const icf_normal* n, icf_real v, icf_real out[3])
+static int icfi_hertz(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
-    icf_real x = n->vhat - v, a, b, s, q, c;
+    icf_real x = n->vhat - v, a = n->ahat + x, b, s, q, c;
+    if (elastic) return icfi_elastic(a > 0 ? n->scale * a * ICF_SQRT(a) : 0, out);
     if (!(x > 0)) return icfi_nothing(out);
-    a = n->ahat + x;
     b = n->bhat + n->d * x;
     s = ICF_SQRT(a);
     out[1] = n->scale * s * a * b;
@@ -5234,9 +5251,10 @@ static int icfi_hertz(const icf_normal* n, icf_real v, icf_real out[3])
 }
 
 /* f = k (-phi - tau v)+ : n = x / Rn */
-static int icfi_kelvin_voigt(const icf_normal* n, icf_real v, icf_real out[3])
+static int icfi_kelvin_voigt(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
     icf_real x = n->vhat - v;
+    if (elastic) return icfi_elastic(n->scale / (n->dt + n->tau) * -(n->distance + n->dt * v), out);
     if (!(x > 0)) return icfi_nothing(out);
     out[0] = n->scale * x * x / 2;
     out[1] = n->scale * x;
@@ -5277,12 +5295,13 @@ static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
     return 1;
 }
 
-ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3])
+/* Any law. elastic: only out[1], the impulse without dissipation, of what loads and unloads like a spring */
+static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
     switch (n->law) {
-    case ICF_LAW_HUNT_CROSSLEY: return icfi_hunt_crossley(n, v, out);
-    case ICF_LAW_HERTZ: return icfi_hertz(n, v, out);
-    case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, out);
+    case ICF_LAW_HUNT_CROSSLEY: return icfi_hunt_crossley(n, v, elastic, out);
+    case ICF_LAW_HERTZ: return icfi_hertz(n, v, elastic, out);
+    case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, elastic, out);
     case ICF_LAW_IPC_BARRIER: return icfi_ipc_barrier(n, v, out);
     case ICF_LAW_LOG_BARRIER: return icfi_log_barrier(n, v, out);
     case ICF_LAW_CUSTOM:
@@ -5298,11 +5317,16 @@ ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3]
     return 1;
 }
 
+ICF_API int icf_normal_evaluate(const icf_normal* n, icf_real v, icf_real out[3])
+{
+    return icfi_normal_law(n, v, 0, out);
+}
+
 /* The same with the default law in line */
 ICFI_FORCE_INLINE int icfi_normal_price(const icf_normal* n, icf_real v, icf_real out[3])
 {
-    if (n->law == ICF_LAW_HUNT_CROSSLEY) return icfi_hunt_crossley(n, v, out);
-    return icf_normal_evaluate(n, v, out);
+    if (n->law == ICF_LAW_HUNT_CROSSLEY) return icfi_hunt_crossley(n, v, 0, out);
+    return icfi_normal_law(n, v, 0, out);
 }
 
 /* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
@@ -5359,51 +5383,21 @@ static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiff
 {
     icf_real wanted = dt * stiffness * (dt + tau);
     n->law = ICF_LAW_KELVIN_VOIGT;
+    n->facts = ICFI_KINK | ICFI_QUADRATIC;
+    n->tau = tau;
     n->vhat = -distance / (dt + tau);
+    n->bhat = 1;
     n->scale = wanted;
     if (!(wanted > most && most < ICF_REAL_MAX)) return 0;
     n->scale = most;
     return 1;
 }
 
-/* The numbers of a contact's law in one step. Answers whether a bound acts. most: of dt^2 k, or 1 / Rn;
-   steepest: of what dissipation makes of it where a fast one meets */
-static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
-                            icf_normal* n)
+/* Hunt & Crossley and Hertz: where the force ends, at touch, or at 1/d where that is earlier */
+static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_normal* n)
 {
-    icf_real k = c->stiffness, d = c->dissipation, touch, inverse;
-    int bounded = 0;
-    ICFI_MEMSET(n, 0, sizeof *n);
-    n->law = c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
-    n->dt = dt;
-    n->distance = c->distance;
-    n->range = c->range;
-    n->custom = c->custom;
-    n->user = c->user;
-    switch (n->law) {
-    case ICF_LAW_KELVIN_VOIGT:
-        if (c->by_force) n->distance = -c->force / k;
-        return icfi_kelvin_voigt_make(dt, n->distance, k, c->relaxation, most, n);
-    case ICF_LAW_HUNT_CROSSLEY:
-        n->scale = dt * dt * k;
-        bounded = n->scale > most && most < ICF_REAL_MAX;
-        if (bounded) n->scale = most;
-        break;
-    case ICF_LAW_HERTZ:
-        /* the bound is on the slope at the start of the step */
-        n->scale = dt * dt * ICF_SQRT(dt) * k;
-        touch = c->distance < 0 ? ICF_R(1.5) * dt * dt * k * ICF_SQRT(-c->distance) : 0;
-        bounded = touch > most && most < ICF_REAL_MAX;
-        if (bounded)
-            n->scale = touch < ICF_REAL_MAX ? n->scale * (most / touch)
-                                            : most / (ICF_R(1.5) * ICF_SQRT(-c->distance / dt));
-        break;
-    default: n->scale = k; return 0; /* the barriers and the caller's */
-    }
-
-    /* where the force ends: at touch, or at 1/d where that is earlier */
+    icf_real dt = n->dt, d = c->dissipation, inverse = d > 0 ? 1 / d : ICF_REAL_MAX, touch;
     n->d = d;
-    inverse = d > 0 ? 1 / d : ICF_REAL_MAX;
     if (c->by_force) {
         touch = n->scale > 0 ? dt * c->force / n->scale : c->force > 0 ? ICF_REAL_MAX : 0;
     } else {
@@ -5411,6 +5405,7 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     }
     if (c->by_force && touch == ICF_REAL_MAX && !(d > 0)) {
         n->law = ICFI_LAW_CONSTANT;
+        n->facts = 0;
         n->push = dt * c->force;
     } else if (touch > inverse) {
         n->vhat = inverse;
@@ -5421,30 +5416,85 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
         n->bhat = 1 - d * touch;
         if (n->law == ICF_LAW_HUNT_CROSSLEY && !c->by_force && n->scale * n->bhat > steepest) {
             n->scale = steepest / n->bhat;
-            bounded = 1;
+            return 1;
         }
     }
+    return 0;
+}
+
+/* SAP has a law of its own. */
+static int32_t icfi_law_of(const icf_contact* c)
+{
+    return c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
+}
+
+/* The numbers of a contact's law in one step, its facts, and gamma_n0 = dt f(phi0, vn0), both at the start of
+   the step; below 0 if a law of the caller's is none. Answers whether a bound acts. most: of dt^2 k, or
+   1 / Rn; steepest: of what dissipation makes of it where a fast one meets */
+static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
+                            icf_real vn0, icf_normal* n, icf_real* impulse0)
+{
+    icf_real k = c->stiffness, touch, out[3];
+    icf_normal start;
+    int bounded = 0;
+    ICFI_MEMSET(n, 0, sizeof *n);
+    n->law = icfi_law_of(c);
+    n->dt = dt;
+    n->distance = c->distance;
+    n->range = c->range;
+    n->custom = c->custom;
+    n->user = c->user;
+    n->scale = k;
+    switch (n->law) {
+    case ICF_LAW_HUNT_CROSSLEY:
+        n->facts = ICFI_KINK | ICFI_QUADRATIC;
+        n->scale = dt * dt * k;
+        bounded = n->scale > most && most < ICF_REAL_MAX;
+        if (bounded) n->scale = most;
+        bounded |= icfi_dissipative_make(c, steepest, n);
+        break;
+    case ICF_LAW_HERTZ:
+        /* the bound is on the slope at the start of the step */
+        n->facts = ICFI_KINK;
+        n->scale = dt * dt * ICF_SQRT(dt) * k;
+        touch = c->distance < 0 ? ICF_R(1.5) * dt * dt * k * ICF_SQRT(-c->distance) : 0;
+        bounded = touch > most && most < ICF_REAL_MAX;
+        if (bounded)
+            n->scale = touch < ICF_REAL_MAX ? n->scale * (most / touch)
+                                            : most / (ICF_R(1.5) * ICF_SQRT(-c->distance / dt));
+        (void)icfi_dissipative_make(c, ICF_REAL_MAX, n);
+        break;
+    case ICF_LAW_KELVIN_VOIGT:
+        if (c->by_force) n->distance = -c->force / k;
+        bounded = icfi_kelvin_voigt_make(dt, n->distance, k, c->relaxation, most, n);
+        k = n->scale / (dt + n->tau); /* dt k */
+        *impulse0 = icfi_max(0, k * (-n->distance - n->tau * vn0));
+        return bounded;
+    case ICF_LAW_IPC_BARRIER: n->facts = ICFI_WALL | ICFI_RANGE; break;
+    case ICF_LAW_LOG_BARRIER: n->facts = ICFI_WALL; break;
+    default:          /* the caller's */
+        n->scale = 1; /* it may push, whatever its numbers are */
+        start = *n;
+        start.distance -= dt * vn0; /* at vn0, phi is the distance at the start */
+        *impulse0 = icfi_normal_law(&start, vn0, 0, out) ? out[1] : -1;
+        return 0;
+    }
+    (void)icfi_normal_law(n, 0, 0, out); /* at v = 0 phi is phi0 */
+    *impulse0 = out[1] * icfi_max(0, 1 - n->d * vn0);
     return bounded;
 }
 
-/* gamma_n0 = dt f(phi0, vn0): both at the start of the step. Not >= 0 if a law of the caller's is none. */
-static icf_real icfi_explicit_impulse(const icf_normal* n, const icf_contact* c, icf_real vn0)
+/* The velocity at which a force ends that does, else 0 */
+ICFI_UNUSED static icf_real icfi_force_end(const icf_normal* n)
 {
-    icf_normal shifted;
-    icf_real out[3], k;
-    switch (n->law) {
-    case ICF_LAW_KELVIN_VOIGT:
-        k = n->scale / (n->dt + c->relaxation); /* dt k */
-        return icfi_max(0, k * (-n->distance - c->relaxation * vn0));
-    case ICF_LAW_CUSTOM:
-        shifted = *n;
-        shifted.distance -= n->dt * vn0; /* at vn0, phi is the distance at the start */
-        return icf_normal_evaluate(&shifted, vn0, out) ? out[1] : -1;
-    default:
-        /* at v = 0 phi is phi0 */
-        (void)icf_normal_evaluate(n, 0, out);
-        return out[1] * icfi_max(0, 1 - n->d * vn0);
-    }
+    return n->facts & ICFI_RANGE ? (n->range - n->distance) / n->dt : n->vhat;
+}
+
+/* The distance in velocity to where a normal law has a kink */
+static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
+{
+    int kink = n->facts & ICFI_KINK && (n->scale > 0 || n->push > 0);
+    return kink ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
 }
 
 /* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
@@ -5563,7 +5613,7 @@ static int icfi_lag_is_good(const icf_lag* lag)
 /* Whether a contact can be priced, and its axes; if not, *reason names what is wrong with it. */
 static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
 {
-    int sap = c->model == ICF_MODEL_SAP, law = sap ? (int)ICF_LAW_KELVIN_VOIGT : c->law;
+    int sap = c->model == ICF_MODEL_SAP, law = (int)icfi_law_of(c);
     int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER, framed;
     icf_real least;
     *reason = "not from icf_default_contact";
@@ -5629,9 +5679,8 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     t->model = c->model;
     beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
     most = icfi_min(hardest, beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX);
-    t->bounded = icfi_normal_make(c, dt, most, steepest, &t->normal);
-    t->impulse0 = icfi_explicit_impulse(&t->normal, c, v0[2]);
-    if (t->normal.law == ICF_LAW_CUSTOM && !(t->impulse0 >= 0)) return ICF_RESULT_BAD_LAW;
+    t->bounded = icfi_normal_make(c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
+    if (t->impulse0 < 0) return ICF_RESULT_BAD_LAW;
     t->lag = icfi_follow(c, t->impulse0, v0[2]);
     t->impulse0 = t->lag.limit;
     t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
@@ -5733,7 +5782,7 @@ static void icfi_similar(const icf_contact_term* t, const icf_real v[3], icfi_pr
 {
     icfi_soft s = icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]);
     icf_real out[3], n, k;
-    p->feasible = icf_normal_evaluate(&t->normal, v[2] - s.value, out);
+    p->feasible = icfi_normal_law(&t->normal, v[2] - s.value, 0, out);
     n = out[1];
     k = -out[2];
     p->cost = out[0];
@@ -5951,7 +6000,7 @@ static void icfi_row_price(const icf_row_term* t, icf_real u, icf_real out[3])
 {
     switch (t->kind) {
     case ICF_ROW_LIMIT:
-        (void)icf_normal_evaluate(&t->normal, t->sign * u, out);
+        (void)icfi_normal_law(&t->normal, t->sign * u, 0, out);
         out[1] *= t->sign;
         out[2] = -out[2];
         break;
@@ -5999,7 +6048,7 @@ typedef struct icfi_contact_state {
     icf_real bias[3], v[3];
     icf_contact_term term;
     icf_real gap;                        /* phi of a barrier, at v */
-    icf_real w, relaxation;              /* what else icf_get_contact wants */
+    icf_real w;                          /* what else icf_get_contact wants */
     icf_real guess[3];                   /* impulse_guess, n >= 0 */
     icf_real y[2];                       /* dual of friction, of Newton's method */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
@@ -7243,7 +7292,6 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     state->guess[0] = c->impulse_guess.x;
     state->guess[1] = c->impulse_guess.y;
     state->guess[2] = c->impulse_guess.z;
-    state->relaxation = c->relaxation;
     icfi_start_velocity(state, rows, u0, v0);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) {
@@ -8203,13 +8251,11 @@ typedef struct icfi_line {
     icf_real slope, curvature, size;
 } icfi_line;
 
-/* phi of a contact with a barrier law, at its velocity v; of others ICF_REAL_MAX */
+/* phi of a contact with a wall, at its velocity v; of others ICF_REAL_MAX */
 static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
 {
     icf_real z = v[2];
-    if (t->normal.law != ICF_LAW_IPC_BARRIER && t->normal.law != ICF_LAW_LOG_BARRIER) {
-        return ICF_REAL_MAX;
-    }
+    if (!(t->normal.facts & ICFI_WALL)) return ICF_REAL_MAX;
     if (t->model == ICF_MODEL_SIMILAR) {
         z -= icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value;
     }
@@ -9334,8 +9380,7 @@ static icf_real icfi_unit_inverse(const icfi_unit* t, icf_real n, icf_real scale
     const icf_normal* law = t->law;
     icf_real low, high, slope, bend, p, q;
     int i;
-    if (law->law == ICF_LAW_KELVIN_VOIGT) return n / law->scale;
-    if (law->law == ICF_LAW_HUNT_CROSSLEY && law->scale > 0) {
+    if (law->facts & ICFI_QUADRATIC && law->scale > 0) {
         p = law->bhat + law->d * (law->push / law->scale);
         q = n / law->scale;
         return 2 * q / (p + ICF_SQRT(p * p + 4 * law->d * q));
@@ -9500,22 +9545,14 @@ static icfi_unit* icfi_law_unit(icfi_solve* s, icfi_unit_kind kind, icfi_unit_ro
                                 icf_real w, const icf_normal* law)
 {
     icfi_unit* t;
-    if (!(w > 0) || (law->scale == 0 && law->push == 0 && law->law != ICF_LAW_CUSTOM)) return NULL;
+    if (!(w > 0) || (law->scale == 0 && law->push == 0)) return NULL;
     t = icfi_unit_next(s, kind, role, of, w);
     t->law = law;
     t->b0 = 1;
-    t->from = law->vhat;
-    t->ends = 1;
-    switch (law->law) {
-    case ICF_LAW_HUNT_CROSSLEY: t->corner = law->scale * law->bhat + law->d * law->push; break;
-    case ICF_LAW_KELVIN_VOIGT: t->corner = law->scale; break;
-    case ICF_LAW_HERTZ: break;
-    case ICF_LAW_IPC_BARRIER: t->from = (law->range - law->distance) / law->dt; break;
-    default: t->ends = 0; break; /* no end that is known: u is -v */
-    }
-    if (law->law == ICF_LAW_IPC_BARRIER || law->law == ICF_LAW_LOG_BARRIER) {
-        t->barrier = t->from + law->distance / law->dt;
-    }
+    t->from = icfi_force_end(law);
+    t->ends = (law->facts & (ICFI_KINK | ICFI_RANGE)) != 0;
+    if (law->facts & ICFI_QUADRATIC) t->corner = law->scale * law->bhat + law->d * law->push;
+    if (law->facts & ICFI_WALL) t->barrier = t->from + law->distance / law->dt;
     t->h0 = -t->from;
     return t;
 }
@@ -10516,8 +10553,8 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         if (!known && !icfi_make_feasible(s, &island)) {
             int32_t which = icfi_first_barrier(s, &island);
             if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
-            result = s->contact[which].term.normal.law == ICF_LAW_CUSTOM ? ICF_RESULT_BAD_LAW
-                                                                         : ICF_RESULT_INFEASIBLE;
+            result = s->contact[which].term.normal.facts & ICFI_WALL ? ICF_RESULT_INFEASIBLE
+                                                                     : ICF_RESULT_BAD_LAW;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
         /* what starts at its minimum, as much does at rest, takes no matrix */
@@ -10693,23 +10730,6 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
 
 /* ---- after the solve ---- */
 
-/* The impulse that the law would give at vn without its dissipation: what loads and unloads like a
-   spring */
-static icf_real icfi_elastic_impulse(const icf_contact_term* t, icf_real relaxation, icf_real vn)
-{
-    const icf_normal* n = &t->normal;
-    icf_real out[3], a;
-    switch (n->law) {
-    case ICF_LAW_HUNT_CROSSLEY: return icfi_max(0, n->push + n->scale * (n->vhat - vn));
-    case ICF_LAW_HERTZ:
-        a = icfi_max(0, n->ahat + (n->vhat - vn));
-        return n->scale * a * ICF_SQRT(a);
-    case ICF_LAW_KELVIN_VOIGT:
-        return icfi_max(0, n->scale / (n->dt + relaxation) * -(n->distance + n->dt * vn));
-    default: (void)icf_normal_evaluate(n, vn, out); return out[1];
-    }
-}
-
 static icf_real icfi_friction_share(const icf_contact_term* t, const icf_real v[3],
                                     const icf_real impulse[3])
 {
@@ -10733,7 +10753,7 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
                                    icf_contact_result* result)
 {
     const icfi_contact_state* c;
-    icf_real elastic, dissipated, dt;
+    icf_real elastic[3], dissipated, dt;
     const icf_real *g, *a, *b;
     icf_vec3 force = icf_vec3_make(0, 0, 0);
     if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
@@ -10751,8 +10771,9 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
     result->spin_impulse = icf_vec3_make(0, 0, 0);
     result->impulse = icf_vec3_make(g[0], g[1], g[2]);
     result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
-    elastic = icfi_elastic_impulse(&c->term, c->relaxation, c->v[2]) - c->term.adhesion;
-    dissipated = elastic * c->v[2] - g[0] * c->v[0] - g[1] * c->v[1] - g[2] * c->v[2];
+    (void)icfi_normal_law(&c->term.normal, c->v[2], 1, elastic);
+    dissipated = (elastic[1] - c->term.adhesion) * c->v[2] - g[0] * c->v[0] - g[1] * c->v[1] -
+                 g[2] * c->v[2];
     if (c->spins) {
         g = c->spin_impulse;
         result->spin_impulse = icf_vec3_make(g[0], g[1], g[2]);
@@ -11233,18 +11254,6 @@ ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_option
 static icf_real icfi_doubt(const icfi_island* island, icf_real certificate)
 {
     return ICF_SQRT(2 * certificate) + 10 * ICFI_EPSILON * island->motion;
-}
-
-/* The distance in velocity from a contact's v to where a normal law has a kink */
-static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
-{
-    switch (n->law) {
-    case ICF_LAW_HUNT_CROSSLEY:
-    case ICF_LAW_HERTZ:
-    case ICF_LAW_KELVIN_VOIGT:
-        return n->scale > 0 || n->push > 0 ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
-    default: return ICF_REAL_MAX; /* smooth, or not known */
-    }
 }
 
 static icf_real icfi_contact_margin(const icf_contact_term* t, const icf_real v[3])
