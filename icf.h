@@ -5099,11 +5099,37 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    icfi_max, icfi_min, icfi_normal_price, icfi_price, icfi_row_check, ICFI_ROW_COOKIE, icfi_row_price,
    icfi_soft, icfi_soft_norm */
 
-/* A potential is evaluated from its term, the numbers of one step. The forms below are those that
-   lose no digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
+/* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are 0
+   where nothing acts, and grow from there by sums of terms of one sign.
 
-   To add a normal law: one function that prices it, its numbers in icfi_normal_make, and a case in
-   icf_normal_evaluate. To add friction: the same in icf_contact_term_make and icf_contact_evaluate. */
+   All that the library knows of a normal law or of a model of friction is in this section; the others ask.
+
+   To add a normal law, give it a name in icf_law, before ICF_LAW_CUSTOM, and write
+     1. its function: cost, impulse and slope at a velocity; and, if it dissipates, its elastic impulse, from
+        which icf_get_contact works out the energy lost;
+     2. its case in icfi_normal_law, which calls that function;
+     3. its case in icfi_normal_make: the numbers of a step, the impulse at the start of the step, and the facts.
+   The facts serve everybody else. The line search stops before a WALL. icf_sensitivity counts contacts near a
+   KINK. The interior point method measures from where the force ends, and inverts a QUADRATIC law at once.
+
+   To add a model of friction, give it a name in icf_model, set ICFI_LAST_MODEL, and write
+     1. its function: cost, impulse and Hessian. `inverse` is that of its soft norm, and Newton's method then
+        steps with a dual; it is 0 for a model without such a norm, or where friction does not act;
+     2. its case in icfi_contact_price, which calls that function;
+     3. its cones, in icfi_contact_cones: the interior point method makes its units of them;
+     4. in icfi_contact_mode: up to which slip it sticks, and its share of what friction can do;
+     5. in icfi_friction_load or icfi_is_carried: which impulse limits it, if that is not the normal impulse,
+        or that sliding carries the contact;
+     6. in icfi_contact_margin: its kinks, if it has others than those of its normal law.
+
+   icfi_contact_check refuses contacts whose numbers the law or model cannot take. tests/test_recipe.c adds one
+   of each in this way, at the places marked ICFI_ALSO. */
+
+#ifndef ICFI_ALSO
+#define ICFI_ALSO(place)
+#define ICFI_LAST_LAW ICF_LAW_CUSTOM
+#define ICFI_LAST_MODEL ICF_MODEL_SAP
+#endif
 
 #define ICFI_CONTACT_COOKIE 0x1cf0c047
 #define ICFI_ROW_COOKIE 0x1cf00123
@@ -5112,13 +5138,9 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    dissipation. It has no end, so its cost has no natural zero. */
 #define ICFI_LAW_CONSTANT 100
 
-/* Facts of a law, of which icfi_normal_make sets those that it has */
-enum {
-    ICFI_KINK = 1,     /* the force ends at vhat, and not smoothly */
-    ICFI_RANGE = 2,    /* the force ends at phi = range */
-    ICFI_WALL = 4,     /* no value where phi <= 0 */
-    ICFI_QUADRATIC = 8 /* n = (push + scale x)(bhat + d x), x = vhat - v above 0 */
-};
+/* Facts of a law. KINK: the force ends at vhat, and not smoothly. RANGE: it ends at phi = range. WALL: it has no
+   value where phi <= 0. QUADRATIC: it is (push + scale x)(bhat + d x), x = vhat - v above 0. CONSTANT: it is push */
+enum { ICFI_KINK = 1, ICFI_RANGE = 2, ICFI_WALL = 4, ICFI_QUADRATIC = 8, ICFI_CONSTANT = 16 };
 
 #define ICFI_PI ICF_R(3.14159265358979323846)
 
@@ -5194,6 +5216,8 @@ static icf_real icfi_log_below_one(icf_real t)
 {
     return t < ICF_R(0.25) ? icfi_log_ratio(-t / (2 - t)) : icfi_log(1 - t);
 }
+
+ICFI_ALSO(FUNCTIONS)
 
 /* ---- normal laws: v -> cost, n >= 0, n' <= 0 ---- */
 
@@ -5299,6 +5323,7 @@ static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
 static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
     switch (n->law) {
+        ICFI_ALSO(LAW)
     case ICF_LAW_HUNT_CROSSLEY: return icfi_hunt_crossley(n, v, elastic, out);
     case ICF_LAW_HERTZ: return icfi_hertz(n, v, elastic, out);
     case ICF_LAW_KELVIN_VOIGT: return icfi_kelvin_voigt(n, v, elastic, out);
@@ -5405,7 +5430,7 @@ static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_no
     }
     if (c->by_force && touch == ICF_REAL_MAX && !(d > 0)) {
         n->law = ICFI_LAW_CONSTANT;
-        n->facts = 0;
+        n->facts = ICFI_CONSTANT;
         n->push = dt * c->force;
     } else if (touch > inverse) {
         n->vhat = inverse;
@@ -5446,6 +5471,7 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     n->user = c->user;
     n->scale = k;
     switch (n->law) {
+        ICFI_ALSO(MAKE)
     case ICF_LAW_HUNT_CROSSLEY:
         n->facts = ICFI_KINK | ICFI_QUADRATIC;
         n->scale = dt * dt * k;
@@ -5482,12 +5508,6 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     (void)icfi_normal_law(n, 0, 0, out); /* at v = 0 phi is phi0 */
     *impulse0 = out[1] * icfi_max(0, 1 - n->d * vn0);
     return bounded;
-}
-
-/* The velocity at which a force ends that does, else 0 */
-ICFI_UNUSED static icf_real icfi_force_end(const icf_normal* n)
-{
-    return n->facts & ICFI_RANGE ? (n->range - n->distance) / n->dt : n->vhat;
 }
 
 /* The distance in velocity to where a normal law has a kink */
@@ -5632,8 +5652,8 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
         c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
         return ICF_RESULT_OK;
     }
-    if (c->model < ICF_MODEL_LAGGED || c->model > ICF_MODEL_SAP) *reason = "model";
-    if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICF_LAW_CUSTOM) *reason = "law";
+    if (c->model < ICF_MODEL_LAGGED || c->model > ICFI_LAST_MODEL) *reason = "model";
+    if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICFI_LAST_LAW) *reason = "law";
     if (!framed) *reason = "normal or tangent: not of length 1, or parallel";
     if (c->stiffness < 0) *reason = "stiffness";
     if (c->dissipation < 0) *reason = "dissipation";
@@ -5836,6 +5856,7 @@ ICFI_FORCE_INLINE void icfi_contact_price(const icf_contact_term* t, const icf_r
                                           icfi_price* p)
 {
     switch (t->model) {
+        ICFI_ALSO(PRICE)
     case ICF_MODEL_LAGGED: icfi_lagged(t, v, p); break;
     case ICF_MODEL_SIMILAR: icfi_similar(t, v, p); break;
     default: icfi_sap(t, v, p); break;
@@ -5864,6 +5885,149 @@ ICF_API int icf_contact_evaluate(const icf_contact_term* term, const icf_real v[
         hessian[8] = p.h[5];
     }
     return p.feasible;
+}
+
+/* ---- contacts: what the solve asks of them besides ---- */
+
+/* What the limit of friction is mu times */
+static icf_real icfi_friction_load(const icf_contact_term* t, icf_real normal)
+{
+    ICFI_ALSO(LOAD)
+    return t->model == ICF_MODEL_LAGGED ? t->impulse0 : normal;
+}
+
+/* Whether the normal law is priced at vn - |x|_s, so that sliding carries */
+static int icfi_is_carried(const icf_contact_term* t)
+{
+    return t->model == ICF_MODEL_SIMILAR;
+}
+
+/* The velocity at which the normal law is priced */
+static icf_real icfi_law_velocity(const icf_contact_term* t, const icf_real v[3])
+{
+    if (!icfi_is_carried(t)) return v[2];
+    return v[2] - icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value;
+}
+
+typedef enum icfi_dual_use { ICFI_DUAL_START, ICFI_DUAL_HESSIAN, ICFI_DUAL_STEP } icfi_dual_use;
+
+/* The Hessian of the soft norm is (I - t t') / r, with t = x / r: along a slip it is almost nothing, and
+   so a plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as
+   well, (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution. START: y is
+   t. HESSIAN: y goes into the Hessian. STEP: y after a full Newton step dv, kept to |y| <= 1 */
+static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, const icf_real v[3],
+                              const icf_real dv[3], icf_real y[2], icfi_price* p)
+{
+    icf_real i = p->inverse, t1 = t->mu1 * v[0] * i, t2 = t->mu2 * v[1] * i, d1, d2, f, size;
+    if (i == 0) return;
+    if (use == ICFI_DUAL_START) {
+        y[0] = t1;
+        y[1] = t2;
+    } else if (use == ICFI_DUAL_HESSIAN) {
+        f = i * icfi_friction_load(t, p->impulse[2] + t->adhesion);
+        p->h[0] += f * t->mu1 * t->mu1 * (t1 - y[0]) * t1;
+        p->h[1] += f * t->mu1 * t->mu2 * (t1 * t2 - (y[0] * t2 + y[1] * t1) / 2);
+        p->h[3] += f * t->mu2 * t->mu2 * (t2 - y[1]) * t2;
+    } else {
+        d1 = t->mu1 * dv[0] * i;
+        d2 = t->mu2 * dv[1] * i;
+        f = t1 * d1 + t2 * d2;
+        y[0] = t1 + d1 - y[0] * f;
+        y[1] = t2 + d2 - y[1] * f;
+        size = ICF_SQRT(y[0] * y[0] + y[1] * y[1]);
+        if (!(size <= 1)) {
+            y[0] = size > 0 && icfi_finite(size) ? y[0] / size : t1;
+            y[1] = size > 0 && icfi_finite(size) ? y[1] / size : t2;
+        }
+    }
+}
+
+/* Whether a contact is open, sticks or slips; and how much of what friction can do it does */
+static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3],
+                                 const icf_real impulse[3], icf_real* share)
+{
+    icf_real mu = icfi_max(t->mu1, t->mu2), normal = impulse[2] + t->adhesion;
+    icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], q = x1 * x1 + x2 * x2;
+    icf_real stick = mu > 0 ? t->eps / mu : 0;
+    *share = ICF_SQRT(q / (q + t->eps * t->eps));
+    if (t->model == ICF_MODEL_SAP) {
+        stick = icfi_max(0, mu * (t->normal.vhat - v[2]) * t->rt * t->normal.scale);
+        q = ICF_SQRT(impulse[0] * impulse[0] + impulse[1] * impulse[1]);
+        *share = t->mu1 * normal > 0 ? icfi_min(1, q / (t->mu1 * normal)) : 0;
+    }
+    ICFI_ALSO(MODE)
+    if (!(normal > 0)) return ICF_MODE_OPEN;
+    if (!(mu > 0)) return ICF_MODE_SLIP;
+    return v[0] * v[0] + v[1] * v[1] <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
+}
+
+/* The distance in velocity to the nearest kink */
+static icf_real icfi_contact_margin(const icf_contact_term* t, const icf_real v[3])
+{
+    icf_real u = t->normal.vhat - v[2], slip = ICF_SQRT(v[0] * v[0] + v[1] * v[1]), along;
+    if (t->model != ICF_MODEL_SAP) return icfi_law_margin(&t->normal, icfi_law_velocity(t, v));
+    along = t->mu1 * t->rt * t->normal.scale * u;
+    if (t->normal.scale == 0) return ICF_REAL_MAX;
+    return icfi_min(ICF_FABS(u + t->mu1 * slip), ICF_FABS(along - slip));
+}
+
+/* ---- the cones of the interior point method: see >>interior for what the letters are ---- */
+
+typedef enum icfi_unit_kind {
+    ICFI_UNIT_FRICTION,
+    ICFI_UNIT_NORMAL,
+    ICFI_UNIT_SIMILAR,
+    ICFI_UNIT_SAP,
+    ICFI_UNIT_MOTOR
+} icfi_unit_kind;
+
+/* ell is the law, or limit u. With a law, h0 counts from where its force ends. */
+typedef struct icfi_cone {
+    icfi_unit_kind kind;
+    const icf_normal* law;
+    icf_real limit, b1, b2, h0, h1, r0, r1, eps;
+} icfi_cone;
+
+/* Answers 1, or 0 if nothing acts. */
+ICFI_UNUSED static int icfi_cone_make(icfi_unit_kind kind, const icf_normal* law, icf_real limit,
+                                      icf_real b1, icf_real b2, icf_real eps, icfi_cone* cone)
+{
+    ICFI_MEMSET(cone, 0, sizeof *cone);
+    cone->kind = kind;
+    cone->law = law;
+    cone->limit = limit;
+    cone->b1 = b1;
+    cone->b2 = b2;
+    cone->eps = eps;
+    cone->h0 = law ? eps : 0;
+    if (!law) return limit > 0 && (b1 > 0 || b2 > 0);
+    return !(law->facts & ICFI_CONSTANT) && (law->scale != 0 || law->push != 0);
+}
+
+/* The cones of a contact, at most two: how many */
+ICFI_UNUSED static int icfi_contact_cones(const icf_contact_term* t, icfi_cone* cone)
+{
+    const icf_normal* law = &t->normal;
+    icf_real limit = t->impulse0, mu1 = t->mu1, mu2 = t->mu2;
+    int count, rough = mu1 > 0 || mu2 > 0;
+    switch (t->model) {
+        ICFI_ALSO(CONES)
+    case ICF_MODEL_SAP:
+        if (!icfi_cone_make(ICFI_UNIT_SAP, law, 0, mu1, mu1, 0, cone)) return 0;
+        cone->law = NULL;
+        cone->h0 = -law->vhat;
+        cone->r0 = 1 / law->scale;
+        cone->r1 = mu1 * mu1 * t->rt;
+        return 1;
+    case ICF_MODEL_SIMILAR:
+        if (rough && !(law->facts & ICFI_CONSTANT))
+            return icfi_cone_make(ICFI_UNIT_SIMILAR, law, 0, mu1, mu2, t->eps, cone);
+        limit = law->push;
+        break;
+    default: break;
+    }
+    count = icfi_cone_make(ICFI_UNIT_FRICTION, NULL, limit, mu1, mu2, t->eps, cone);
+    return count + icfi_cone_make(ICFI_UNIT_NORMAL, law, 0, 0, 0, 0, cone + count);
 }
 
 /* ---- rows ---- */
@@ -6009,6 +6173,27 @@ static void icfi_row_price(const icf_row_term* t, icf_real u, icf_real out[3])
     }
 }
 
+/* Whether a row's impulse is a linear function of its velocity */
+ICFI_UNUSED static int icfi_row_is_linear(const icf_row_term* t)
+{
+    return t->kind == ICF_ROW_HOLONOMIC || t->kind == ICF_ROW_QUADRATIC ||
+           (t->kind == ICF_ROW_MOTOR && (t->most == ICF_REAL_MAX || t->slope == 0));
+}
+
+/* The cone of a row: 1, or 0 if it has none */
+ICFI_UNUSED static int icfi_row_cone(const icf_row_term* t, icfi_cone* cone)
+{
+    if (icfi_row_is_linear(t)) return 0;
+    if (t->kind == ICF_ROW_LIMIT)
+        return icfi_cone_make(ICFI_UNIT_NORMAL, &t->normal, 0, 0, 0, 0, cone);
+    if (t->kind == ICF_ROW_DRY_FRICTION)
+        return icfi_cone_make(ICFI_UNIT_FRICTION, NULL, t->most, 1, 0, t->eps, cone);
+    if (!icfi_cone_make(ICFI_UNIT_MOTOR, NULL, t->most, 1, 0, 0, cone)) return 0;
+    cone->h1 = -(t->target + t->impulse0 / t->slope);
+    cone->r1 = 1 / t->slope;
+    return 1;
+}
+
 ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cost,
                              icf_real* impulse, icf_real* hessian)
 {
@@ -6062,14 +6247,6 @@ typedef struct icfi_row_state {
     icf_real u, du, price[3], w;
     int32_t row;
 } icfi_row_state;
-
-typedef enum icfi_unit_kind {
-    ICFI_UNIT_FRICTION,
-    ICFI_UNIT_NORMAL,
-    ICFI_UNIT_SIMILAR,
-    ICFI_UNIT_SAP,
-    ICFI_UNIT_MOTOR
-} icfi_unit_kind;
 
 /* Which velocity a unit reads, as (1, 2, n) */
 typedef enum icfi_unit_role {
@@ -8235,13 +8412,6 @@ static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
     }
 }
 
-/* Whether a row's impulse is a linear function of its velocity */
-ICFI_UNUSED static int icfi_row_is_linear(const icf_row_term* t)
-{
-    return t->kind == ICF_ROW_HOLONOMIC || t->kind == ICF_ROW_QUADRATIC ||
-           (t->kind == ICF_ROW_MOTOR && (t->most == ICF_REAL_MAX || t->slope == 0));
-}
-
 /* ---- the line search ---- */
 
 /* The cost along v + alpha dv: its slope and curvature, and the size of the terms of the slope, of
@@ -8254,12 +8424,8 @@ typedef struct icfi_line {
 /* phi of a contact with a wall, at its velocity v; of others ICF_REAL_MAX */
 static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
 {
-    icf_real z = v[2];
     if (!(t->normal.facts & ICFI_WALL)) return ICF_REAL_MAX;
-    if (t->model == ICF_MODEL_SIMILAR) {
-        z -= icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value;
-    }
-    return t->normal.distance + t->normal.dt * z;
+    return t->normal.distance + t->normal.dt * icfi_law_velocity(t, v);
 }
 
 /* The quadratic part. Velocities along dv are there already. */
@@ -8577,7 +8743,7 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     }
     x[2] += ICF_FABS(t->normal.vhat);
     reach = x[2];
-    if (t->model == ICF_MODEL_SIMILAR) reach += t->mu1 * x[0] + t->mu2 * x[1];
+    if (icfi_is_carried(t)) reach += t->mu1 * x[0] + t->mu2 * x[1];
     ICFI_MEMCPY(v, c->v, sizeof v);
     v[2] -= 2 * ICFI_EPSILON * reach;
     icfi_contact_price(t, v, &price);
@@ -8741,61 +8907,15 @@ static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
     return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
-/* The Hessian of the soft norm is (I - t t') / r, with t = x / r: along a slip it is almost nothing, and
-   so a plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as
-   well, (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution. `fresh`
-   starts with y = t. */
-static void icfi_primal_dual(icfi_solve* s, const icfi_island* island, int fresh)
+/* Hessians with the duals of friction, which start afresh, or take the step in s->dv */
+static void icfi_each_dual(icfi_solve* s, const icfi_island* island, icfi_dual_use use)
 {
     int32_t k, j;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
-            const icf_contact_term* t = &c->term;
-            icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], i, t1, t2, f;
-            if (t->model == ICF_MODEL_SAP) continue;
-            i = c->price.inverse;
-            t1 = x1 * i;
-            t2 = x2 * i;
-            if (fresh) {
-                c->y[0] = t1;
-                c->y[1] = t2;
-                continue;
-            }
-            f = i *
-                (t->model == ICF_MODEL_LAGGED ? t->impulse0 : c->price.impulse[2] + t->adhesion);
-            c->price.h[0] += f * t->mu1 * t->mu1 * (t1 - c->y[0]) * t1;
-            c->price.h[1] += f * t->mu1 * t->mu2 * (t1 * t2 - (c->y[0] * t2 + c->y[1] * t1) / 2);
-            c->price.h[3] += f * t->mu2 * t->mu2 * (t2 - c->y[1]) * t2;
-        }
-    }
-}
-
-/* y after a full Newton step, kept to |y| <= 1 */
-static void icfi_update_duals(icfi_solve* s, const icfi_island* island)
-{
-    int32_t k, j;
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
-            icfi_contact_state* c = s->contact + s->contact_list[j];
-            const icf_contact_term* t = &c->term;
-            icf_real x1 = t->mu1 * c->v[0], x2 = t->mu2 * c->v[1], d1, d2, i, t1, t2, along, size;
-            if (t->model == ICF_MODEL_SAP) continue;
-            i = c->price.inverse;
-            t1 = x1 * i;
-            t2 = x2 * i;
-            d1 = t->mu1 * c->dv[0] * i;
-            d2 = t->mu2 * c->dv[1] * i;
-            along = t1 * d1 + t2 * d2;
-            c->y[0] = t1 + d1 - c->y[0] * along;
-            c->y[1] = t2 + d2 - c->y[1] * along;
-            size = ICF_SQRT(c->y[0] * c->y[0] + c->y[1] * c->y[1]);
-            if (!(size <= 1)) {
-                c->y[0] = size > 0 && icfi_finite(size) ? c->y[0] / size : t1;
-                c->y[1] = size > 0 && icfi_finite(size) ? c->y[1] / size : t2;
-            }
+            icfi_contact_dual(&c->term, use, c->v, c->dv, c->y, &c->price);
         }
     }
 }
@@ -8833,7 +8953,8 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     icf_real slope = 0, step = 0, few = 100 * ICFI_EPSILON * island->motion, alpha;
     int32_t k, i;
     int good;
-    if (!progress->plain) icfi_primal_dual(s, island, !progress->steps++);
+    if (!progress->plain)
+        icfi_each_dual(s, island, progress->steps++ ? ICFI_DUAL_HESSIAN : ICFI_DUAL_START);
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
     icfi_mass_times(s, island, s->dv, s->dp);
@@ -8863,7 +8984,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     ICFI_WIDEST(icfi_read_directions, (s, island));
     ICFI_WIDEST_END();
     if (!progress->plain) {
-        icfi_update_duals(s, island);
+        icfi_each_dual(s, island, ICFI_DUAL_STEP);
         if (s->guesses && icfi_step_whole(s, island, progress)) {
             island->iterations++;
             return ICF_STOP_NONE;
@@ -9360,7 +9481,7 @@ static void icfi_linear_prices(icfi_solve* s, const icfi_island* island)
         for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
             icfi_contact_state* c = s->contact + s->contact_list[j];
             ICFI_MEMSET(&c->price, 0, sizeof c->price);
-            if (c->term.normal.law == ICFI_LAW_CONSTANT) c->price.impulse[2] = c->term.normal.push;
+            if (c->term.normal.facts & ICFI_CONSTANT) c->price.impulse[2] = c->term.normal.push;
             c->price.impulse[2] -= c->term.adhesion;
             if (!c->spins) continue;
             ICFI_MEMSET(c->spin_impulse, 0, sizeof c->spin_impulse);
@@ -9515,116 +9636,62 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
     t->omega = t->by_omega = 1;
 }
 
-static icfi_unit* icfi_unit_next(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role,
-                                 int32_t of, icf_real w)
+/* The units of a contact, or one of its torsion, rolling or a row: w is its inverse effective mass, m0 the
+   product of s and lambda that each begins with. */
+static void icfi_add_units(icfi_solve* s, icfi_unit_role role, int32_t of, icf_real w,
+                           const icfi_cone* cone, int count, icf_real m0, icf_real guess)
 {
-    icfi_unit* t = s->unit + s->units++;
-    ICFI_MEMSET(t, 0, sizeof *t);
-    t->kind = (int32_t)kind;
-    t->role = (int32_t)role;
-    t->of = of;
-    t->w = w;
-    return t;
-}
-
-static void icfi_friction_unit(icfi_solve* s, icfi_unit_role role, int32_t of, icf_real w,
-                               icf_real c, icf_real b1, icf_real b2, icf_real eps, icf_real m0)
-{
-    icfi_unit* t;
-    if (!(c > 0) || !(w > 0) || !(b1 > 0 || b2 > 0)) return;
-    t = icfi_unit_next(s, ICFI_UNIT_FRICTION, role, of, w);
-    t->c = c;
-    t->b1 = b1;
-    t->b2 = b2;
-    t->eps = eps;
-    icfi_unit_start(t, m0, 0);
-}
-
-/* A unit with a normal law: normal, similar, or the limit of a row */
-static icfi_unit* icfi_law_unit(icfi_solve* s, icfi_unit_kind kind, icfi_unit_role role, int32_t of,
-                                icf_real w, const icf_normal* law)
-{
-    icfi_unit* t;
-    if (!(w > 0) || (law->scale == 0 && law->push == 0)) return NULL;
-    t = icfi_unit_next(s, kind, role, of, w);
-    t->law = law;
-    t->b0 = 1;
-    t->from = icfi_force_end(law);
-    t->ends = (law->facts & (ICFI_KINK | ICFI_RANGE)) != 0;
-    if (law->facts & ICFI_QUADRATIC) t->corner = law->scale * law->bhat + law->d * law->push;
-    if (law->facts & ICFI_WALL) t->barrier = t->from + law->distance / law->dt;
-    t->h0 = -t->from;
-    return t;
+    for (; count-- > 0 && w > 0; cone++) {
+        icfi_unit* t = s->unit + s->units++;
+        const icf_normal* law = cone->law;
+        ICFI_MEMSET(t, 0, sizeof *t);
+        t->kind = (int32_t)cone->kind;
+        t->role = (int32_t)role;
+        t->of = of;
+        t->w = w;
+        t->c = cone->limit;
+        t->b0 = cone->kind == ICFI_UNIT_FRICTION || cone->kind == ICFI_UNIT_MOTOR ? 0 : 1;
+        t->b1 = cone->b1;
+        t->b2 = cone->b2;
+        t->eps = cone->eps;
+        t->h0 = cone->h0;
+        t->h1 = cone->h1;
+        t->r0 = cone->r0;
+        t->r1 = cone->r1;
+        if (role == ICFI_ROLE_CONTACT) t->pull = s->contact[of].term.adhesion;
+        if (law) {
+            t->law = law;
+            t->from = law->facts & ICFI_RANGE ? (law->range - law->distance) / law->dt : law->vhat;
+            t->ends = (law->facts & (ICFI_KINK | ICFI_RANGE)) != 0;
+            if (law->facts & ICFI_QUADRATIC)
+                t->corner = law->scale * law->bhat + law->d * law->push;
+            if (law->facts & ICFI_WALL) t->barrier = t->from + law->distance / law->dt;
+            t->h0 = cone->h0 - t->from;
+        }
+        icfi_unit_start(t, m0, guess);
+    }
 }
 
 static void icfi_contact_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
 {
     icfi_contact_state* c = s->contact + of;
-    const icf_contact_term* term = &c->term;
-    icf_real guess = warm ? c->price.impulse[2] + term->adhesion : 0;
-    icfi_unit* t;
-    if (term->model == ICF_MODEL_SAP) {
-        if (term->normal.scale > 0 && c->w > 0) {
-            t = icfi_unit_next(s, ICFI_UNIT_SAP, ICFI_ROLE_CONTACT, of, c->w);
-            t->b0 = 1;
-            t->b1 = t->b2 = term->mu1;
-            t->pull = term->adhesion;
-            t->h0 = -term->normal.vhat;
-            t->r0 = 1 / term->normal.scale;
-            t->r1 = term->mu1 * term->mu1 * term->rt;
-            icfi_unit_start(t, m0, guess);
-        }
-    } else if (term->model == ICF_MODEL_LAGGED || term->normal.law == ICFI_LAW_CONSTANT) {
-        icf_real limit = term->model == ICF_MODEL_LAGGED ? term->impulse0 : term->normal.push;
-        icfi_friction_unit(s, ICFI_ROLE_CONTACT, of, c->w, limit, term->mu1, term->mu2, term->eps,
-                           m0);
-        if (term->normal.law != ICFI_LAW_CONSTANT) {
-            t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of, c->w, &term->normal);
-            if (t) t->pull = term->adhesion;
-            if (t) icfi_unit_start(t, m0, guess);
-        }
-    } else {
-        int rough = term->mu1 > 0 || term->mu2 > 0;
-        t = icfi_law_unit(s, rough ? ICFI_UNIT_SIMILAR : ICFI_UNIT_NORMAL, ICFI_ROLE_CONTACT, of,
-                          c->w, &term->normal);
-        if (t && rough) {
-            t->b1 = term->mu1;
-            t->b2 = term->mu2;
-            t->eps = term->eps;
-            t->h0 += term->eps;
-        }
-        if (t) t->pull = term->adhesion;
-        if (t) icfi_unit_start(t, m0, guess);
-    }
+    icf_real guess = warm ? c->price.impulse[2] + c->term.adhesion : 0;
+    icfi_cone cone[2];
+    int count = icfi_contact_cones(&c->term, cone);
+    icfi_add_units(s, ICFI_ROLE_CONTACT, of, c->w, cone, count, m0, guess);
     if (!c->spins) return;
-    icfi_friction_unit(s, ICFI_ROLE_ROLLING, of, c->spin_w, c->rolling, 1, 1, c->eps[0], m0);
-    icfi_friction_unit(s, ICFI_ROLE_TORSION, of, c->spin_w, c->torsion, 1, 0, c->eps[1], m0);
+    count = icfi_cone_make(ICFI_UNIT_FRICTION, NULL, c->rolling, 1, 1, c->eps[0], cone);
+    icfi_add_units(s, ICFI_ROLE_ROLLING, of, c->spin_w, cone, count, m0, 0);
+    count = icfi_cone_make(ICFI_UNIT_FRICTION, NULL, c->torsion, 1, 0, c->eps[1], cone);
+    icfi_add_units(s, ICFI_ROLE_TORSION, of, c->spin_w, cone, count, m0, 0);
 }
 
 static void icfi_row_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
 {
     icfi_row_state* r = s->row + of;
-    const icf_row_term* term = &r->term;
-    icfi_unit* t;
-    if (icfi_row_is_linear(term)) return;
-    switch (term->kind) {
-    case ICF_ROW_LIMIT:
-        t = icfi_law_unit(s, ICFI_UNIT_NORMAL, ICFI_ROLE_ROW, of, r->w, &term->normal);
-        if (t) icfi_unit_start(t, m0, warm ? term->sign * r->price[1] : 0);
-        break;
-    case ICF_ROW_DRY_FRICTION:
-        icfi_friction_unit(s, ICFI_ROLE_ROW, of, r->w, term->most, 1, 0, term->eps, m0);
-        break;
-    default: /* a motor with a limit */
-        if (!(r->w > 0) || !(term->most > 0)) return;
-        t = icfi_unit_next(s, ICFI_UNIT_MOTOR, ICFI_ROLE_ROW, of, r->w);
-        t->c = term->most;
-        t->b1 = 1;
-        t->h1 = -(term->target + term->impulse0 / term->slope);
-        t->r1 = 1 / term->slope;
-        icfi_unit_start(t, m0, 0);
-        break;
-    }
+    icf_real guess = warm ? r->term.sign * r->price[1] : 0;
+    icfi_cone cone;
+    icfi_add_units(s, ICFI_ROLE_ROW, of, r->w, &cone, icfi_row_cone(&r->term, &cone), m0, guess);
 }
 
 /* All units of an island, at the start. m0: the product of s and lambda that each begins with */
@@ -10730,25 +10797,6 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
 
 /* ---- after the solve ---- */
 
-static icf_real icfi_friction_share(const icf_contact_term* t, const icf_real v[3],
-                                    const icf_real impulse[3])
-{
-    icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], q = x1 * x1 + x2 * x2, limit;
-    if (t->model != ICF_MODEL_SAP) return ICF_SQRT(q / (q + t->eps * t->eps));
-    q = impulse[0] * impulse[0] + impulse[1] * impulse[1];
-    limit = t->mu1 * (impulse[2] + t->adhesion);
-    return limit > 0 ? icfi_min(1, ICF_SQRT(q) / limit) : 0;
-}
-
-static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3], icf_real impulse)
-{
-    icf_real mu = icfi_max(t->mu1, t->mu2), u = t->normal.vhat - v[2], stick;
-    if (!(impulse > 0)) return ICF_MODE_OPEN;
-    if (!(mu > 0)) return ICF_MODE_SLIP;
-    stick = t->model == ICF_MODEL_SAP ? icfi_max(0, mu * u * t->rt * t->normal.scale) : t->eps / mu;
-    return v[0] * v[0] + v[1] * v[1] <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
-}
-
 ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,
                                    icf_contact_result* result)
 {
@@ -10782,8 +10830,7 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
     result->dissipated = dissipated;
     result->w = c->w;
     result->lag = c->term.lag;
-    result->share = icfi_friction_share(&c->term, c->v, c->price.impulse);
-    result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse[2] + c->term.adhesion);
+    result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse, &result->share);
     result->bounded = c->term.bounded;
     return ICF_RESULT_OK;
 }
@@ -11256,23 +11303,6 @@ static icf_real icfi_doubt(const icfi_island* island, icf_real certificate)
     return ICF_SQRT(2 * certificate) + 10 * ICFI_EPSILON * island->motion;
 }
 
-static icf_real icfi_contact_margin(const icf_contact_term* t, const icf_real v[3])
-{
-    icf_real u, slip, scale;
-    switch (t->model) {
-    case ICF_MODEL_LAGGED: return icfi_law_margin(&t->normal, v[2]);
-    case ICF_MODEL_SIMILAR:
-        return icfi_law_margin(&t->normal,
-                               v[2] - icfi_soft_norm(t->mu1, t->mu2, t->eps, v[0], v[1]).value);
-    default:
-        if (t->normal.scale == 0) return ICF_REAL_MAX;
-        u = t->normal.vhat - v[2];
-        slip = ICF_SQRT(v[0] * v[0] + v[1] * v[1]);
-        scale = t->mu1 * t->rt * t->normal.scale;
-        return icfi_min(ICF_FABS(u + t->mu1 * slip), ICF_FABS(scale * u - slip));
-    }
-}
-
 static icf_real icfi_row_margin(const icf_row_term* t, icf_real u)
 {
     icf_real s;
@@ -11714,7 +11744,7 @@ static const char* icfi_world_def_check(const icf_world_def* d)
     if (d->method < ICF_METHOD_SYMPLECTIC_EULER || d->method > ICF_METHOD_IMPLICIT_EULER)
         return "method";
     if (d->substeps < 1) return "substeps";
-    if (d->model < ICF_MODEL_LAGGED || d->model > ICF_MODEL_SAP) return "model";
+    if (d->model < ICF_MODEL_LAGGED || d->model > ICFI_LAST_MODEL) return "model";
     if (d->settle < 0 || d->settle > 1) return "settle";
     if (d->tolerance < 0) return "tolerance";
     if (d->iterations < 0) return "iterations";
