@@ -5099,16 +5099,16 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    icfi_max, icfi_min, icfi_normal_price, icfi_price, icfi_row_check, ICFI_ROW_COOKIE, icfi_row_price,
    icfi_soft, icfi_soft_norm */
 
-/* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are 0
-   where nothing acts, and grow from there by sums of terms of one sign.
+/* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are
+   0 where nothing acts, and grow from there by sums of terms of one sign.
 
    All that the library knows of a normal law or of a model of friction is in this section; the others ask.
 
    To add a normal law, give it a name in icf_law, before ICF_LAW_CUSTOM, and write
-     1. its function: cost, impulse and slope at a velocity; and, if it dissipates, its elastic impulse, from
-        which icf_get_contact works out the energy lost;
+     1. its function: cost, impulse and slope at a velocity. If the law dissipates, also its elastic impulse,
+        from which icf_get_contact works out the energy lost;
      2. its case in icfi_normal_law, which calls that function;
-     3. its case in icfi_normal_make: the numbers of a step, the impulse at the start of the step, and the facts.
+     3. its case in icfi_normal_make: the numbers of a step, the impulse at its start, and the facts.
    The facts serve everybody else. The line search stops before a WALL. icf_sensitivity counts contacts near a
    KINK. The interior point method measures from where the force ends, and inverts a QUADRATIC law at once.
 
@@ -5118,12 +5118,12 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
      2. its case in icfi_contact_price, which calls that function;
      3. its cones, in icfi_contact_cones: the interior point method makes its units of them;
      4. in icfi_contact_mode: up to which slip it sticks, and its share of what friction can do;
-     5. in icfi_friction_load or icfi_is_carried: which impulse limits it, if that is not the normal impulse,
-        or that sliding carries the contact;
+     5. in icfi_friction_load: which impulse limits it, if that is not the normal impulse; or, if sliding
+        carries the contact, its name in icfi_is_carried;
      6. in icfi_contact_margin: its kinks, if it has others than those of its normal law.
 
-   icfi_contact_check refuses contacts whose numbers the law or model cannot take. tests/test_recipe.c adds one
-   of each in this way, at the places marked ICFI_ALSO. */
+   icfi_contact_check refuses contacts whose numbers the law or model cannot take. tests/test_recipe.c adds
+   one of each in this way, at the places marked ICFI_ALSO. */
 
 #ifndef ICFI_ALSO
 #define ICFI_ALSO(place)
@@ -5138,8 +5138,9 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    dissipation. It has no end, so its cost has no natural zero. */
 #define ICFI_LAW_CONSTANT 100
 
-/* Facts of a law. KINK: the force ends at vhat, and not smoothly. RANGE: it ends at phi = range. WALL: it has no
-   value where phi <= 0. QUADRATIC: it is (push + scale x)(bhat + d x), x = vhat - v above 0. CONSTANT: it is push */
+/* Facts of a law. KINK: the force ends at vhat, and not smoothly. RANGE: it ends at phi = range. WALL: it has
+   no value where phi <= 0. QUADRATIC: it is (push + scale x)(bhat + d x), x = vhat - v above 0. CONSTANT: it
+   is push. */
 enum { ICFI_KINK = 1, ICFI_RANGE = 2, ICFI_WALL = 4, ICFI_QUADRATIC = 8, ICFI_CONSTANT = 16 };
 
 #define ICFI_PI ICF_R(3.14159265358979323846)
@@ -5911,10 +5912,11 @@ static icf_real icfi_law_velocity(const icf_contact_term* t, const icf_real v[3]
 
 typedef enum icfi_dual_use { ICFI_DUAL_START, ICFI_DUAL_HESSIAN, ICFI_DUAL_STEP } icfi_dual_use;
 
-/* The Hessian of the soft norm is (I - t t') / r, with t = x / r: along a slip it is almost nothing, and
-   so a plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as
-   well, (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution. START: y is
-   t. HESSIAN: y goes into the Hessian. STEP: y after a full Newton step dv, kept to |y| <= 1 */
+/* The Hessian of the soft norm is (I - t t') / r, with t = x / r. Along a slip it is almost nothing, so a
+   plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as well,
+   (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution.
+   START sets y = t. HESSIAN puts y into the Hessian. STEP moves y with a full Newton step dv, and keeps
+   |y| <= 1. Models without a soft norm have no dual. */
 static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, const icf_real v[3],
                               const icf_real dv[3], icf_real y[2], icfi_price* p)
 {
@@ -6010,8 +6012,8 @@ ICFI_UNUSED static int icfi_contact_cones(const icf_contact_term* t, icfi_cone* 
     const icf_normal* law = &t->normal;
     icf_real limit = t->impulse0, mu1 = t->mu1, mu2 = t->mu2;
     int count, rough = mu1 > 0 || mu2 > 0;
+    ICFI_ALSO(CONES)
     switch (t->model) {
-        ICFI_ALSO(CONES)
     case ICF_MODEL_SAP:
         if (!icfi_cone_make(ICFI_UNIT_SAP, law, 0, mu1, mu1, 0, cone)) return 0;
         cone->law = NULL;
