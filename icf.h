@@ -5355,46 +5355,7 @@ ICFI_FORCE_INLINE int icfi_normal_price(const icf_normal* n, icf_real v, icf_rea
     return icfi_normal_law(n, v, 0, out);
 }
 
-/* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
-   n between the least and the largest n', corners and all. An interval where the law is not finite,
-   beyond a barrier, is passed over, but for the one at v. */
-ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
-                                 icf_real v)
-{
-    icf_real reach, width;
-    int i, j, k;
-    if (!law || !(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_finite(dt) || !icfi_finite(distance) || !icfi_finite(v)) {
-        return ICF_RESULT_NOT_FINITE;
-    }
-    reach = icfi_max(ICF_FABS(v), ICF_FABS(distance) / dt);
-    if (!(reach > 0)) reach = 1;
-    width = reach / 500;
-    for (i = -20; i <= 20; i++) {
-        icf_real out[5][3], least[2], most[2], at = v + reach * (icf_real)i / 16;
-        int finite = 1;
-        for (j = 0; j < 5; j++) {
-            law(user, dt, distance, at + width * (icf_real)j / 4, out[j]);
-            finite = finite && icfi_all_finite(3, out[j]);
-        }
-        if (!finite && i != 0) continue;
-        for (j = 0; j < 5; j++) {
-            if (!finite || !(out[j][1] >= 0) || !(out[j][2] <= 0)) return ICF_RESULT_BAD_LAW;
-            for (k = 0; k < 2; k++) {
-                icf_real slope = k ? out[j][2] : -out[j][1];
-                least[k] = j ? icfi_min(least[k], slope) : slope;
-                most[k] = j ? icfi_max(most[k], slope) : slope;
-            }
-        }
-        for (k = 0; k < 2; k++) {
-            icf_real length = (at + width) - at, mean = (out[4][k] - out[0][k]) / length;
-            icf_real size = icfi_max(ICF_FABS(out[0][k]), ICF_FABS(out[4][k]));
-            icf_real slack = -least[k] / 50 + 8 * ICFI_EPSILON * size / length;
-            if (mean < least[k] - slack || mean > most[k] + slack) return ICF_RESULT_BAD_LAW;
-        }
-    }
-    return ICF_RESULT_OK;
-}
+/* ---- normal laws: their numbers in a step, and their facts ---- */
 
 /* The most that dt^2 k, or 1 / Rn, may be: SAP (29) */
 static icf_real icfi_stiffest(icf_real beta, icf_real w)
@@ -5516,6 +5477,47 @@ static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
 {
     int kink = n->facts & ICFI_KINK && (n->scale > 0 || n->push > 0);
     return kink ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
+}
+
+/* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
+   n between the least and the largest n', corners and all. An interval where the law is not finite,
+   beyond a barrier, is passed over, but for the one at v. */
+ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
+                                 icf_real v)
+{
+    icf_real reach, width;
+    int i, j, k;
+    if (!law || !(dt > 0)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_finite(dt) || !icfi_finite(distance) || !icfi_finite(v)) {
+        return ICF_RESULT_NOT_FINITE;
+    }
+    reach = icfi_max(ICF_FABS(v), ICF_FABS(distance) / dt);
+    if (!(reach > 0)) reach = 1;
+    width = reach / 500;
+    for (i = -20; i <= 20; i++) {
+        icf_real out[5][3], least[2], most[2], at = v + reach * (icf_real)i / 16;
+        int finite = 1;
+        for (j = 0; j < 5; j++) {
+            law(user, dt, distance, at + width * (icf_real)j / 4, out[j]);
+            finite = finite && icfi_all_finite(3, out[j]);
+        }
+        if (!finite && i != 0) continue;
+        for (j = 0; j < 5; j++) {
+            if (!finite || !(out[j][1] >= 0) || !(out[j][2] <= 0)) return ICF_RESULT_BAD_LAW;
+            for (k = 0; k < 2; k++) {
+                icf_real slope = k ? out[j][2] : -out[j][1];
+                least[k] = j ? icfi_min(least[k], slope) : slope;
+                most[k] = j ? icfi_max(most[k], slope) : slope;
+            }
+        }
+        for (k = 0; k < 2; k++) {
+            icf_real length = (at + width) - at, mean = (out[4][k] - out[0][k]) / length;
+            icf_real size = icfi_max(ICF_FABS(out[0][k]), ICF_FABS(out[4][k]));
+            icf_real slack = -least[k] / 50 + 8 * ICFI_EPSILON * size / length;
+            if (mean < least[k] - slack || mean > most[k] + slack) return ICF_RESULT_BAD_LAW;
+        }
+    }
+    return ICF_RESULT_OK;
 }
 
 /* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
