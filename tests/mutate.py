@@ -27,7 +27,7 @@ TESTS_OF = {
     "memory": "test_memory test_sparse test_world",
     "dense": "test_dense test_sparse",
     "sparse-pattern": SPARSE, "sparse-factor": SPARSE,
-    "potentials": "test_potentials " + SOLVER,
+    "potentials": "test_potentials test_recipe " + SOLVER,
     "problem": SOLVER, "evaluation": SOLVER, "newton": SOLVER, "interior": SOLVER, "solve": SOLVER, "text": SOLVER,
     "sensitivities": "test_sensitivities",
     "world-state": WORLD, "trees": WORLD, "world-problem": WORLD, "step": WORLD, "bodies": WORLD,
