@@ -5094,10 +5094,12 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // ------------------------------------------------------------------------------------------------
 // Layer 6: potentials
 // >>potentials
-/* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_contact_check, ICFI_CONTACT_COOKIE,
-   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_lag_is_good, ICFI_LAW_CONSTANT,
-   icfi_max, icfi_min, icfi_normal_price, icfi_price, icfi_row_check, ICFI_ROW_COOKIE, icfi_row_price,
-   icfi_soft, icfi_soft_norm */
+/* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_cone, icfi_cone_make, icfi_contact_check,
+   icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode,
+   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good,
+   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_max, icfi_min, icfi_normal_law,
+   icfi_normal_price, icfi_price, icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear,
+   icfi_row_price, icfi_soft, icfi_soft_norm */
 
 /* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are
    0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -6218,7 +6220,7 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms, ICFI_OPTIONS_COOKIE, icfi_push_lever,
    icfi_read_lever, icfi_read_link, icfi_refuse, icfi_row_state, icfi_run, icfi_sizes, icfi_solve,
    icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_sum_sizes,
-   icfi_unit, icfi_unit_kind, icfi_unit_role, icfi_weigh */
+   icfi_unit, icfi_unit_role, icfi_weigh */
 
 /* The arrays of the caller are checked once, at the door, and cut into islands, groups of cliques that
    links and couplings connect. Contacts and rows become terms, with all that depends on the step and
@@ -7552,8 +7554,8 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 // >>evaluation
 /* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_dual_energy, icfi_evaluate,
    icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_plain_direction,
-   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_row_is_linear, icfi_search,
-   icfi_solve_for, icfi_squares, icfi_take_part */
+   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_search, icfi_solve_for,
+   icfi_squares, icfi_take_part */
 
 /* Each island is minimised by itself. One iteration of Newton's method:
 
