@@ -6380,7 +6380,8 @@ typedef struct icfi_island {
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
-    int32_t iterations, factorizations, trials, convex, at_best, iterative;
+    int32_t iterations, factorizations, trials, convex, iterative;
+    int32_t at_best; /* what was evaluated last is s->best */
     icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
     icf_real common;      /* what all units took of that step */
     int32_t warm;         /* its units began at impulses to expect */
@@ -8249,6 +8250,7 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     icf_real kinetic = 0;
     icfi_squares sum = {0, 0, 0, 0};
     island->feasible = 1;
+    island->at_best = 0;
     island->cost = 0;
     icfi_find_momentum(s, island);
     icfi_clear_impulses(s, island);
@@ -10010,12 +10012,18 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
     island->best.momentum_error = island->error;
 }
 
+/* Goes to the best velocity so far, if what was evaluated last is not there. */
+static void icfi_go_to_best(icfi_solve* s, icfi_island* island)
+{
+    if (!island->at_best) icfi_go_to(s, island, s->best);
+    island->at_best = 1;
+}
+
 /* icfi_keep if its cost is lower; where rounding cannot tell, if its error is. */
 static void icfi_keep_better(icfi_solve* s, icfi_island* island)
 {
     icf_real noise = 16 * ICFI_EPSILON * ICF_FABS(island->best.cost);
     icf_real rise = island->cost - island->best.cost;
-    island->at_best = 0;
     if (rise < -noise || (rise <= noise && island->error <= island->best.momentum_error)) {
         icfi_keep(s, island);
     }
@@ -10062,7 +10070,7 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real sto
 static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 {
     int32_t k;
-    island->at_best = 0; /* and what was evaluated last is not of this velocity */
+    island->at_best = 0;
     icfi_copy_motion(island, s->hold, s->v);
     icfi_find_momentum(s, island);
     for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
@@ -10212,7 +10220,6 @@ static icf_stop icfi_step_back(icfi_solve* s, icfi_island* island, int to_rest)
         for (i = island->run[k].begin; i < island->run[k].end; i++)
             s->v[i] = (s->best[i] + (to_rest ? 0 : s->p->v_free[i])) / 2;
     }
-    island->at_best = 0;
     icfi_evaluate(s, island);
     if (!island->feasible) return ICF_STOP_FLOOR;
     do {
@@ -10235,8 +10242,7 @@ static int icfi_is_short(icfi_solve* s, icfi_island* island)
 #endif
     if (!island->convex || island->stop != ICF_STOP_FLOOR || island->best.momentum_error <= most)
         return 0;
-    if (!island->at_best) icfi_go_to(s, island, s->best);
-    island->at_best = 1;
+    icfi_go_to_best(s, island);
     return !(island->gradient <= icfi_rounding(s, island, 0));
 }
 
@@ -10330,7 +10336,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         island->stop = icfi_step_back(s, island, tries);
     }
     if (icfi_is_short(s, island)) island->stop = ICF_STOP_SHORT;
-    if (!island->at_best) icfi_go_to(s, island, s->best);
+    icfi_go_to_best(s, island);
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
 
