@@ -8527,6 +8527,7 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
     icfi_line line;
     int trial, feasible;
     icfi_start_line(s, island, &line);
+    island->at_best = 0; /* trials leave their impulses of torsion and rolling behind */
     for (trial = 0; trial < 100; trial++) {
         icf_real rounding;
         feasible = icfi_try_line(s, island, alpha, &line);
