@@ -6381,12 +6381,7 @@ typedef struct icfi_island {
     int32_t at_rounding;      /* each clique's gradient is that of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, iterative;
-    int32_t at_best; /* what was evaluated last is s->best */
-    icf_real alpha, mean; /* of the last interior point iteration, and s.lambda / omega after it */
-    icf_real common;      /* what all units took of that step */
-    int32_t warm;         /* its units began at impulses to expect */
-    int astray;           /* it hardly got away from where its units began */
-    int whole;            /* s->v is its whole step, and not where the units are */
+    int32_t at_best;      /* what was evaluated last is s->best */
     icf_iteration best;   /* at s->best */
     icf_iteration before; /* sums over the islands before it */
     icf_stop stop;
@@ -7574,6 +7569,8 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
    The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
    takes only the factors of the cliques' own blocks. */
 
+enum { ICFI_ATTEMPTS = 4 };
+
 /* ---- evaluation ---- */
 
 /* Torsion and rolling at the angular velocity `spin`: they are friction on gamma_n0, as lagged. */
@@ -8644,10 +8641,10 @@ static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 /* Whether the island's v is v* because no potential does anything there */
 static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 {
-    icfi_copy_motion(island, s->v, s->start);
+    icfi_copy_motion(island, s->v, s->from);
     *own = icfi_go_free(s, island);
     if (island->feasible && island->gradient == 0) return 1;
-    icfi_copy_motion(island, s->start, s->v);
+    icfi_copy_motion(island, s->from, s->v);
     return 0;
 }
 
@@ -8694,10 +8691,10 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
     if (!s->guesses) return 0;
     icfi_evaluate(s, island);
     if (!icfi_has_converged(s, island) && icfi_hardly_moves(s, island)) {
-        icfi_copy_motion(island, s->v, s->start);
+        icfi_copy_motion(island, s->v, s->from);
         icfi_stop_island(s, island);
         if (!island->feasible || !icfi_has_converged(s, island)) {
-            icfi_go_to(s, island, s->start);
+            icfi_go_to(s, island, s->from);
         }
     }
     return island->feasible && island->error < ICF_R(0.01) &&
@@ -8939,6 +8936,8 @@ typedef struct icfi_progress {
     int plain;    /* the Hessian itself, without duals */
 } icfi_progress;
 
+static const icfi_progress icfi_no_progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
+
 /* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
    far. That is often so where impulses to expect were given. */
 static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progress* progress)
@@ -9041,6 +9040,17 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
    for centrality (Gondzio).
    The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
    boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
+
+/* How the interior point method goes since its units began */
+typedef struct icfi_path {
+    int expected;        /* its units began at impulses to expect */
+    icf_real mean;       /* of s.lambda / omega, over the units */
+    icf_real alpha;      /* what of its direction the last iteration went */
+    icf_real common;     /* what of it every unit went */
+    icf_real unbalanced; /* what is left of the balance of momentum that was missing */
+    int32_t steps, slow; /* iterations; those in a row that led nowhere */
+    int whole;           /* s->v is the whole step, not where the units are: that is s->hold */
+} icfi_path;
 
 #ifndef ICF_NO_INTERIOR_POINT
 
@@ -9953,9 +9963,9 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
 }
 
 /* One iteration of the units from s->v, which is left where it is. 0: no way on. */
-static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
+static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* path)
 {
-    icf_real alpha, mean = island->mean, after, sigma, mu, longer, reach;
+    icf_real alpha, mean = path->mean, after, sigma, mu, longer, reach;
     int32_t i, tries;
     if (!icfi_interior_factor(s, island)) return 0;
     ICFI_PROFILE('I')
@@ -9990,9 +10000,9 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
        much: iterations fall by 5 per cent, and no more with longer ones. Far from the answer they would
        never come along. */
     alpha = icfi_min(1, ICF_R(0.99) * reach);
-    island->common = alpha;
-    island->alpha = icfi_min(1, (island->warm ? ICF_R(1.3) : 1) * alpha);
-    island->mean = ICFI_WIDEST(icfi_move_units, (s, alpha, island->alpha));
+    path->common = alpha;
+    path->alpha = icfi_min(1, (path->expected ? ICF_R(1.3) : 1) * alpha);
+    path->mean = ICFI_WIDEST(icfi_move_units, (s, alpha, path->alpha));
     ICFI_WIDEST_END();
     return 1;
 }
@@ -10003,7 +10013,83 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island)
 // >>solve
 /* Offers to those below: icfi_check_asked, icfi_find_block, icfi_open, icfi_open_island */
 
-/* Keeps s->v as the best velocity so far */
+/* An island is solved in phases. Newton's method is fast near the answer, the interior point method far from
+   it. A phase ends when it has done its work, and says which comes next:
+
+     phase     who works, from where, until when                                    next
+     --------  ------------------------------------------------------------------  --------------------------
+     START     Newton's method, from the start, while it is fast                    UNITS
+     UNITS     makes the units of the interior point method, at the start           INTERIOR; if none: NEWTON
+     INTERIOR  the interior point method, from there, until the error is small      POLISH; if stuck: NEWTON
+     POLISH    Newton's method, from there, while the error falls                   INTERIOR, for a tenth of
+                                                                                    the error; if that would
+                                                                                    be rounding: NEWTON
+     NEWTON    Newton's method, from the best velocity so far, without limit        UNITS, but from far above,
+                                                                                    when it takes too long
+     AROUND    Newton's method, from half way between the best velocity and v*      AROUND from half way to
+               or rest, where another phase is stuck far from the answer            rest; END
+
+   START     One iteration, or six if the gradient says that the start is near, then on while the error falls.
+             None if impulses to expect were given and the start is not near even so. A body by itself has
+             ten, without duals.
+   UNITS     Each begins with s o lambda at the mean of what contacts cost on their own; at more where friction
+             outweighs that, or the start is far from the balance of momentum.
+   INTERIOR  The error has to be less where cliques are many.
+   POLISH    Where impulses to expect were given the error may rise by half. At most 30 iterations.
+   NEWTON    30 iterations are not enough on the curved wall of a stiff and deep contact of Similar. UNITS begins
+             at most four times: where one start ends nowhere, another seldom does. After one iteration it
+             begins again where INTERIOR hardly got away from impulses to expect.
+
+   START and NEWTON also go to UNITS where they find no step and rounding does not explain the error. Any phase
+   ends the solve when the tolerance is met, rounding is all that is left, or a budget is spent.
+
+   Newton's method never raises the cost. What INTERIOR and AROUND find is kept only if it lowers the cost. A
+   solve returns what was kept last, in s->best. */
+
+typedef enum icfi_phase {
+    ICFI_PHASE_START,
+    ICFI_PHASE_UNITS,
+    ICFI_PHASE_INTERIOR,
+    ICFI_PHASE_POLISH,
+    ICFI_PHASE_NEWTON,
+    ICFI_PHASE_AROUND,
+    ICFI_PHASE_END
+} icfi_phase;
+
+/* What one phase leaves to the next */
+typedef struct icfi_course {
+    icfi_phase phase;
+    icfi_progress newton; /* of START and NEWTON, which are one run with a break */
+    icfi_path interior;
+    icf_real start_cost; /* at s->start */
+    icf_real own;  /* what potentials cost on their own; not known yet if the start is settled */
+    icf_real last; /* the error before the last step of Newton's method */
+    icf_real handover; /* the error at which INTERIOR ends */
+    int settled;       /* the start is where the last step ended, as at rest */
+    int near;          /* it is near the answer, as its gradient says */
+    int32_t patience;  /* iterations of START before its error has to fall */
+    int32_t attempts;  /* how often UNITS began */
+    int32_t respite;   /* iterations of NEWTON before UNITS begins again ... */
+    int32_t again;     /* ... which is at this iteration of the solve */
+    int32_t detours;   /* how often AROUND began */
+} icfi_course;
+
+/* ---- the best velocity ---- */
+
+/* What of a cost is rounding */
+static icf_real icfi_cost_noise(icf_real cost)
+{
+    return 16 * ICFI_EPSILON * ICF_FABS(cost);
+}
+
+/* Whether s->v costs less than the best; where rounding cannot tell, whether its error is not above. */
+static int icfi_is_better(const icfi_island* island)
+{
+    icf_real noise = icfi_cost_noise(island->best.cost), rise = island->cost - island->best.cost;
+    return rise < -noise || (rise <= noise && island->error <= island->best.momentum_error);
+}
+
+/* Keeps s->v as the best velocity so far. */
 static void icfi_keep(icfi_solve* s, icfi_island* island)
 {
     island->at_best = 1;
@@ -10018,218 +10104,6 @@ static void icfi_go_to_best(icfi_solve* s, icfi_island* island)
 {
     if (!island->at_best) icfi_go_to(s, island, s->best);
     island->at_best = 1;
-}
-
-/* icfi_keep if its cost is lower; where rounding cannot tell, if its error is. */
-static void icfi_keep_better(icfi_solve* s, icfi_island* island)
-{
-    icf_real noise = 16 * ICFI_EPSILON * ICF_FABS(island->best.cost);
-    icf_real rise = island->cost - island->best.cost;
-    if (rise < -noise || (rise <= noise && island->error <= island->best.momentum_error)) {
-        icfi_keep(s, island);
-    }
-}
-
-#ifndef ICF_NO_INTERIOR_POINT
-/* Whether budgets let phase B end: what it has before is no better than its start */
-static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
-{
-    const icf_options* o = s->options;
-    return o->iterations - island->iterations >= 12 &&
-           o->factorizations - island->factorizations >= 12;
-}
-
-/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration
-   took nearly all of it: near the end it is as good as one iteration more. It stays if its error is
-   below `stop`, or its cost below the best. s->hold is where the units are. */
-static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icf_real stop)
-{
-    icf_real alpha = island->alpha;
-    int32_t k, i;
-    if (alpha < 1 && alpha > ICF_R(0.9)) {
-        icfi_copy_motion(island, s->v, s->from);
-        for (k = 0; k < island->runs; k++) {
-            for (i = island->run[k].begin; i < island->run[k].end; i++) {
-                s->hold[i] = s->from[i] + alpha * s->dv[i];
-                s->v[i] = s->from[i] + s->dv[i];
-            }
-        }
-        icfi_evaluate(s, island);
-        if (island->feasible && (island->error < stop || island->cost < island->best.cost)) {
-            island->whole = 1;
-            return 1;
-        }
-        icfi_copy_motion(island, s->from, s->v);
-    }
-    island->whole = 0;
-    if (!icfi_advance(s, island, alpha)) return 0;
-    icfi_copy_motion(island, s->v, s->hold);
-    return 1;
-}
-
-/* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
-static void icfi_interior_return(icfi_solve* s, icfi_island* island)
-{
-    int32_t k;
-    island->at_best = 0;
-    icfi_copy_motion(island, s->hold, s->v);
-    icfi_find_momentum(s, island);
-    for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
-}
-
-/* How the interior point method goes since its units began */
-typedef struct icfi_path {
-    int32_t steps;       /* taken */
-    int32_t slow;        /* in a row that led nowhere */
-    icf_real unbalanced; /* what is left of the balance of momentum that was missing */
-    icf_real mean;       /* of the step before */
-} icfi_path;
-
-/* Phase B: interior point iterations until the error is below `stop`. NONE then, or FLOOR where they
-   lead nowhere, or why the solve ends. */
-static icf_stop icfi_interior_run(icfi_solve* s, icfi_island* island, icf_real stop,
-                                  icfi_path* path)
-{
-    for (;;) {
-        icf_stop end;
-        if (path->steps++ >= 60 || !icfi_interior_iterate(s, island) ||
-            !icfi_interior_arrive(s, island, stop)) {
-            return ICF_STOP_FLOOR;
-        }
-        island->iterations++;
-        icfi_keep_better(s, island);
-        icfi_record(s, island);
-        end = icfi_should_end(s, island);
-        if (end != ICF_STOP_NONE && (end > ICF_STOP_FLOOR || island->at_best)) return end;
-        /* the balance of momentum comes first, and by however small steps */
-        path->unbalanced *= 1 - island->common;
-        path->slow = path->unbalanced < ICF_R(1e-6) &&
-                             (island->alpha < ICF_R(0.1) || island->mean > path->mean / 2)
-                         ? path->slow + 1
-                         : 0;
-        path->mean = island->mean;
-        if (island->error < stop) return ICF_STOP_NONE;
-        if (path->slow >= 3) return ICF_STOP_FLOOR;
-        /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
-        if (path->steps >= 8 && island->warm && path->unbalanced > ICF_R(0.1)) {
-            island->astray = 1;
-            return ICF_STOP_FLOOR;
-        }
-        if (island->whole) icfi_interior_return(s, island);
-    }
-}
-
-/* Phases B and C. NONE if they lead nowhere. `higher`: from a start so many times as high; 0: as it is. */
-static icf_stop icfi_interior(icfi_solve* s, icfi_island* island, icf_real own, int warm,
-                              icf_real higher)
-{
-    /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
-    icf_real stop = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2), start, heaviest;
-    const int32_t many = 100; /* of more cliques each is less of the error: from here on it pays */
-    icf_real patience = s->guesses ? ICF_R(1.5) : ICF_R(0.9);
-    icfi_path path = {0, 0, 1, ICF_REAL_MAX};
-    int32_t count = 0, k;
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        count += s->contact_start[link + 1] - s->contact_start[link];
-        count += s->row_start[link + 1] - s->row_start[link];
-    }
-    if (island->cliques > many) stop *= (icf_real)many / (icf_real)island->cliques;
-    icfi_go_to(s, island, s->start);
-    start = own / (icf_real)count;
-    if (!(start > 0)) return ICF_STOP_NONE;
-    island->warm = s->guesses && !(higher > 0);
-    if (island->warm) {
-        /* the more, the farther the start is from the balance of momentum: what measured well for piles */
-        start *= icfi_max(ICF_R(0.5), ICF_SQRT(island->gradient / ICF_SQRT(own)) / 40);
-    } else if (higher > 0) {
-        start *= higher;
-    }
-    icfi_make_units(s, island, start, warm);
-    if (!s->units) return ICF_STOP_NONE;
-    if (island->warm) {
-        icfi_warm_units(s, start);
-    } else if (!(higher > 0)) {
-        /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
-           above the other units, which then settle which contacts are open before friction lets anything
-           move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
-        heaviest = icfi_heaviest_unit(s);
-        if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), warm);
-    }
-    island->mean = icfi_interior_mean(s);
-    for (;;) {
-        icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
-        icf_stop end = icfi_out_of_budget(s, island);
-        icf_real last = ICF_REAL_MAX;
-        if (end != ICF_STOP_NONE) return end;
-        end = icfi_interior_run(s, island, stop, &path);
-        if (end == ICF_STOP_FLOOR) return ICF_STOP_NONE;
-        if (end != ICF_STOP_NONE) return end;
-        /* C */
-        while (island->at_best && progress.steps < 30 &&
-               (island->error < patience * last || island->error < ICF_R(1e-6))) {
-            end = icfi_should_end(s, island);
-            if (end != ICF_STOP_NONE) return end;
-            last = island->error;
-            end = icfi_newton_step(s, island, &progress);
-            if (end != ICF_STOP_NONE) return end;
-            icfi_keep(s, island);
-            icfi_record(s, island);
-        }
-        if (island->at_best && icfi_is_rounding(s, island)) return ICF_STOP_NONE; /* D says so */
-        icfi_interior_return(s, island);
-        stop = stop / 10;
-        if (stop < 1000 * ICFI_EPSILON) return ICF_STOP_NONE; /* rounding is next */
-    }
-}
-#endif
-
-/* Starts from v* + A^-1 J' guess, with the cliques' own blocks, if that costs less than s->v. */
-static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
-{
-    icf_real cost = island->cost;
-    int32_t k, j, i;
-    for (k = 0; k < island->links; k++) {
-        int32_t link = island->link[k];
-        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
-            icfi_contact_state* c = s->contact + s->contact_list[j];
-            for (i = 0; i < 3; i++) c->price.impulse[i] = c->guess[i];
-        }
-    }
-    icfi_gather_impulses(s, island);
-    icfi_copy_motion(island, s->v, s->start);
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
-        for (i = f; i < f + n; i++) s->v[i] = s->impulse[i];
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->v + f, 1, n);
-        for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
-    }
-    icfi_evaluate(s, island);
-    if (!island->feasible || !(island->cost < cost)) icfi_go_to(s, island, s->start);
-}
-
-/* Where Newton's method stands still with a large error it is at a wall so steep that no number lies between
-   it and the next better velocity: a barrier, or friction that outweighs all else. From half way between
-   there and v* or rest, which by convexity costs no more than the worse of the two, it may find a way
-   around. What it finds counts if it costs less. */
-static icf_stop icfi_step_back(icfi_solve* s, icfi_island* island, int to_rest)
-{
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
-    icf_stop stop;
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++)
-            s->v[i] = (s->best[i] + (to_rest ? 0 : s->p->v_free[i])) / 2;
-    }
-    icfi_evaluate(s, island);
-    if (!island->feasible) return ICF_STOP_FLOOR;
-    do {
-        stop = icfi_newton_step(s, island, &progress);
-        if (stop != ICF_STOP_NONE) break;
-        icfi_keep_better(s, island);
-        stop = icfi_should_end(s, island);
-    } while (stop == ICF_STOP_NONE);
-    return stop > ICF_STOP_FLOOR || island->at_best ? stop : ICF_STOP_FLOOR;
 }
 
 /* Whether the best velocity is the end of the precision, or only of what Newton's method can find. What two
@@ -10247,97 +10121,332 @@ static int icfi_is_short(icfi_solve* s, icfi_island* island)
     return !(island->gradient <= icfi_rounding(s, island, 0));
 }
 
-/* Minimises one island from s->v, by Newton's method while that is fast, else by the interior point method,
-   and Newton's method for the last digits:
-
-     A  Newton's method: once, or up to six times if the gradient says that the start is near; and on while
-        the error falls. Not at all if impulses to expect were given and the start is not near even so.
-        For a body by itself up to ten times, and without duals
-     B  interior point iterations from the start, until the error is below `stop`, which is less where
-        cliques are many. Each unit begins with s o lambda at the mean of what contacts cost on their own; at
-        more where friction outweighs that, or the start is far from the balance of momentum
-     C  Newton's method from there, while the error falls, or where impulses to expect were given, until it
-        rises by half, and 30 times at most; else more of B, to a tenth of `stop`, but where rounding is all
-        that is left
-     D  when B ends nowhere: Newton's method from the best velocity so far, without limit; but where 30 of
-        its iterations are not enough, as on the curved wall of a stiff and deep contact of Similar, B is
-        tried again, up to three times, from starts far above: where one ends nowhere, another seldom does.
-        So it is where A or D give up and rounding is not why: icfi_is_rounding; and after one iteration where
-        B hardly got away from impulses to expect
-
-   A, C and D never raise the cost; of B only velocities that lower it are ever returned. */
-static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
+/* The phase after one in which the solve of an island has a reason to end */
+static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_course* c,
+                              icf_stop stop)
 {
-    icfi_progress progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
-    icf_real last = ICF_REAL_MAX;
-    int newton = !settled && !(own > 0);
-    int warm, lost = 0; /* Newton's method leads no further, and rounding is not why */
-    int32_t patience, tries = 0, again = 0; /* from which iteration on B is tried again */
-    static const icf_real higher[] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
+    island->stop = stop;
+    if (!icfi_is_short(s, island)) return ICFI_PHASE_END;
+    if (c->detours < 2) return ICFI_PHASE_AROUND;
+    island->stop = ICF_STOP_SHORT;
+    return ICFI_PHASE_END;
+}
+
+/* ---- phases of Newton's method ---- */
+
+/* Whether budgets let the interior point method end: what it has before is no better than its start. */
+static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
+{
+    const icf_options* o = s->options;
+    return o->iterations - island->iterations >= 12 &&
+           o->factorizations - island->factorizations >= 12;
+}
+
+/* Whether a phase of Newton's method gives way to the next */
+static int icfi_gives_way(const icfi_solve* s, const icfi_island* island, const icfi_course* c,
+                          const icfi_progress* progress)
+{
+    switch (c->phase) {
+    case ICFI_PHASE_START:
+        return island->iterations >= c->patience && !(island->error < ICF_R(0.9) * c->last) &&
+               c->attempts < ICFI_ATTEMPTS && icfi_has_time(s, island);
+    case ICFI_PHASE_NEWTON:
+        return island->iterations >= c->again && c->attempts < ICFI_ATTEMPTS &&
+               icfi_has_time(s, island);
+    case ICFI_PHASE_POLISH:
+        return !island->at_best || progress->steps >= 30 ||
+               !(island->error < (s->guesses ? ICF_R(1.5) : ICF_R(0.9)) * c->last ||
+                 island->error < ICF_R(1e-6));
+    default: return 0;
+    }
+}
+
+/* Newton's method: NONE if the phase gives way, else why it ended. */
+static icf_stop icfi_newton(icfi_solve* s, icfi_island* island, icfi_course* c,
+                            icfi_progress* progress)
+{
+    icf_stop stop = ICF_STOP_NONE;
+    while (stop == ICF_STOP_NONE && !icfi_gives_way(s, island, c, progress)) {
+        c->last = island->error;
+        stop = icfi_newton_step(s, island, progress);
+        if (stop != ICF_STOP_NONE) break;
+        if (c->phase != ICFI_PHASE_AROUND || icfi_is_better(island)) {
+            icfi_keep(s, island);
+        }
+        icfi_record(s, island);
+        stop = icfi_should_end(s, island);
+    }
+    return stop;
+}
+
+/* START and NEWTON */
+static icfi_phase icfi_descend(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    icf_stop stop = icfi_newton(s, island, c, &c->newton);
+    if (stop == ICF_STOP_NONE) return ICFI_PHASE_UNITS;
+    if (stop == ICF_STOP_FLOOR && island->convex && c->attempts < ICFI_ATTEMPTS &&
+        icfi_has_time(s, island) && !icfi_is_rounding(s, island)) {
+        c->newton.stuck = 0;
+        return ICFI_PHASE_UNITS;
+    }
+    return icfi_finish(s, island, c, stop);
+}
+
+/* AROUND: where Newton's method stands still with a large error it is at a wall so steep that no number lies
+   between it and the next better velocity: a barrier, or friction that outweighs all else. From half way
+   between there and v* or rest, which by convexity costs no more than the worse of the two, it may find a way
+   around. What it finds counts if it costs less. */
+static icfi_phase icfi_go_around(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    icfi_progress progress = icfi_no_progress;
+    icf_stop stop = ICF_STOP_FLOOR;
+    int to_rest = c->detours++;
+    int32_t k, i;
+    for (k = 0; k < island->runs; k++) {
+        for (i = island->run[k].begin; i < island->run[k].end; i++)
+            s->v[i] = (s->best[i] + (to_rest ? 0 : s->p->v_free[i])) / 2;
+    }
+    icfi_evaluate(s, island);
+    if (island->feasible) stop = icfi_newton(s, island, c, &progress);
+    if (stop < ICF_STOP_FLOOR && !island->at_best) stop = ICF_STOP_FLOOR;
+    return icfi_finish(s, island, c, stop);
+}
+
+#ifndef ICF_NO_INTERIOR_POINT
+
+/* ---- phases of the interior point method ---- */
+
+/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration
+   took nearly all of it: near the end it is as good as one iteration more. It stays if its error is
+   below `enough`, or its cost below the best. s->hold is where the units are. */
+static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icfi_path* path,
+                                icf_real enough)
+{
+    icf_real alpha = path->alpha;
+    int32_t k, i;
+    path->whole = 0;
+    if (alpha < 1 && alpha > ICF_R(0.9)) {
+        icfi_copy_motion(island, s->v, s->from);
+        for (k = 0; k < island->runs; k++) {
+            for (i = island->run[k].begin; i < island->run[k].end; i++) {
+                s->hold[i] = s->from[i] + alpha * s->dv[i];
+                s->v[i] = s->from[i] + s->dv[i];
+            }
+        }
+        icfi_evaluate(s, island);
+        path->whole =
+            island->feasible && (island->error < enough || island->cost < island->best.cost);
+        if (path->whole) return 1;
+        icfi_copy_motion(island, s->from, s->v);
+    }
+    if (!icfi_advance(s, island, alpha)) return 0;
+    icfi_copy_motion(island, s->v, s->hold);
+    return 1;
+}
+
+/* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
+static void icfi_interior_return(icfi_solve* s, icfi_island* island)
+{
+    int32_t k;
+    island->at_best = 0;
+    icfi_copy_motion(island, s->hold, s->v);
+    icfi_find_momentum(s, island);
+    for (k = 0; k < island->links; k++) icfi_read_potentials(s, island->link[k]);
+}
+
+/* UNITS */
+static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    /* how far above the mean cost the units begin, at each attempt; the first takes what it finds */
+    static const icf_real heights[ICFI_ATTEMPTS] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
+    static const icfi_path fresh = {0, 0, 0, 0, 1, 0, 0, 0};
+    const int32_t many = 100; /* of more cliques each is less of the error: from here on it pays */
+    icf_real height = heights[c->attempts], start, heaviest;
+    int32_t count = 0, k;
+    if (c->settled && !c->attempts) c->own = icfi_go_free(s, island);
+    c->attempts++;
+    c->respite = 30;
+    c->interior = fresh;
+    /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
+    c->handover = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2);
+    if (island->cliques > many) c->handover *= (icf_real)many / (icf_real)island->cliques;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        count += s->contact_start[link + 1] - s->contact_start[link];
+        count += s->row_start[link + 1] - s->row_start[link];
+    }
+    icfi_go_to(s, island, s->start);
+    start = c->own / (icf_real)count;
+    if (!(start > 0)) return ICFI_PHASE_NEWTON;
+    c->interior.expected = s->guesses && !(height > 0);
+    if (c->interior.expected) {
+        /* the more, the farther the start is from the balance of momentum: what measured well for piles */
+        start *= icfi_max(ICF_R(0.5), ICF_SQRT(island->gradient / ICF_SQRT(c->own)) / 40);
+    } else if (height > 0) {
+        start *= height;
+    }
+    icfi_make_units(s, island, start, c->near);
+    if (!s->units) return ICFI_PHASE_NEWTON;
+    if (c->interior.expected) {
+        icfi_warm_units(s, start);
+    } else if (!(height > 0)) {
+        /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
+           above the other units, which then settle which contacts are open before friction lets anything
+           move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
+        heaviest = icfi_heaviest_unit(s);
+        if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), c->near);
+    }
+    c->interior.mean = icfi_interior_mean(s);
+    return ICFI_PHASE_INTERIOR;
+}
+
+/* INTERIOR */
+static icfi_phase icfi_interior(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    icfi_path* path = &c->interior;
+    icf_stop stop = icfi_out_of_budget(s, island);
+    if (stop != ICF_STOP_NONE) return icfi_finish(s, island, c, stop);
+    for (;;) {
+        icf_real mean = path->steps ? path->mean : ICF_REAL_MAX;
+        if (path->steps++ >= 60 || !icfi_interior_iterate(s, island, path) ||
+            !icfi_interior_arrive(s, island, path, c->handover)) {
+            return ICFI_PHASE_NEWTON;
+        }
+        island->iterations++;
+        if (icfi_is_better(island)) icfi_keep(s, island);
+        icfi_record(s, island);
+        stop = icfi_should_end(s, island);
+        if (stop == ICF_STOP_FLOOR && island->at_best) return ICFI_PHASE_NEWTON;
+        if (stop > ICF_STOP_FLOOR || (stop != ICF_STOP_NONE && island->at_best)) {
+            return icfi_finish(s, island, c, stop);
+        }
+        /* the balance of momentum comes first, and by however small steps */
+        path->unbalanced *= 1 - path->common;
+        path->slow =
+            path->unbalanced < ICF_R(1e-6) && (path->alpha < ICF_R(0.1) || path->mean > mean / 2)
+                ? path->slow + 1
+                : 0;
+        if (island->error < c->handover) return ICFI_PHASE_POLISH;
+        if (path->slow >= 3) return ICFI_PHASE_NEWTON;
+        /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
+        if (path->steps >= 8 && path->expected && path->unbalanced > ICF_R(0.1)) {
+            c->respite = 1;
+            return ICFI_PHASE_NEWTON;
+        }
+        if (path->whole) icfi_interior_return(s, island);
+    }
+}
+
+/* POLISH */
+static icfi_phase icfi_polish(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    icfi_progress progress = icfi_no_progress;
+    icf_stop stop;
+    c->last = ICF_REAL_MAX;
+    stop = icfi_newton(s, island, c, &progress);
+    if (stop != ICF_STOP_NONE) return icfi_finish(s, island, c, stop);
+    c->handover /= 10;
+    if (c->handover < 1000 * ICFI_EPSILON || /* rounding is next */
+        (island->at_best && icfi_is_rounding(s, island))) {
+        return ICFI_PHASE_NEWTON;
+    }
+    icfi_interior_return(s, island);
+    return ICFI_PHASE_INTERIOR;
+}
+
+/* NEWTON after that */
+static icfi_phase icfi_take_over(icfi_solve* s, icfi_island* island, icfi_course* c)
+{
+    icf_stop stop = icfi_out_of_budget(s, island);
+    c->again = island->iterations + c->respite;
+    c->newton.best = ICF_REAL_MAX;
+    c->newton.plain = 0;
+    icfi_go_to(s, island, s->best);
+    return stop == ICF_STOP_NONE ? icfi_descend(s, island, c) : icfi_finish(s, island, c, stop);
+}
+
+#endif
+
+/* ---- the solve of an island ---- */
+
+/* Starts from v* + A^-1 J' guess, with the cliques' own blocks, if that costs less than s->v. */
+static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
+{
+    icf_real cost = island->cost;
+    int32_t k, j, i;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            icfi_contact_state* c = s->contact + s->contact_list[j];
+            for (i = 0; i < 3; i++) c->price.impulse[i] = c->guess[i];
+        }
+    }
+    icfi_gather_impulses(s, island);
+    icfi_copy_motion(island, s->v, s->from);
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
+        for (i = f; i < f + n; i++) s->v[i] = s->impulse[i];
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->v + f, 1, n);
+        for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
+    }
+    icfi_evaluate(s, island);
+    if (!island->feasible || !(island->cost < cost)) icfi_go_to(s, island, s->from);
+}
+
+/* The course of an island from s->v, and its first phase */
+static void icfi_begin_course(icfi_solve* s, icfi_island* island, icf_real own, int settled,
+                              icfi_course* c)
+{
+    icf_stop stop;
+    ICFI_MEMSET(c, 0, sizeof *c);
+    c->newton = icfi_no_progress;
+    c->own = own;
+    c->settled = settled;
+    /* without a scale of the cost, units have nowhere to begin */
+    if (!settled && !(own > 0)) c->attempts = ICFI_ATTEMPTS;
+#ifdef ICF_NO_INTERIOR_POINT
+    c->attempts = ICFI_ATTEMPTS;
+#endif
     if (s->guesses && !settled) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
-    warm = settled || island->gradient * island->gradient < 200 * own;
+    c->near = settled || island->gradient * island->gradient < 200 * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
-    patience = warm ? 6 : s->guesses ? 0 : 1;
+    c->patience = c->near ? 6 : s->guesses ? 0 : 1;
     /* a body by itself has few corners to turn, and an interior point iteration would cost it more than
        three of Newton's */
-    progress.plain = island->unknowns <= 6;
-    if (progress.plain) patience = 10;
-    if (!patience) last = 0;
-#ifdef ICF_NO_INTERIOR_POINT
-    newton = 1;
-    (void)newton;
-    (void)patience;
-    (void)last;
-    (void)tries;
-    (void)again;
-    (void)higher;
-    (void)lost;
-#endif
-    island->best.cost = ICF_REAL_MAX;
+    c->newton.plain = island->unknowns <= 6;
+    if (c->newton.plain) c->patience = 10;
     icfi_copy_motion(island, s->v, s->start);
-    for (;;) {
-        if (!lost) {
-            icfi_keep(s, island);
-            icfi_record(s, island);
-            island->stop = icfi_should_end(s, island);
-            if (island->stop != ICF_STOP_NONE) break;
-        }
+    c->start_cost = island->cost;
+    icfi_keep(s, island);
+    icfi_record(s, island);
+    stop = icfi_should_end(s, island);
+    if (stop != ICF_STOP_NONE) c->phase = icfi_finish(s, island, c, stop);
+}
+
+/* Minimises one island from s->v. */
+static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own, int settled)
+{
+    icfi_course c;
+    icfi_begin_course(s, island, own, settled, &c);
+    while (c.phase != ICFI_PHASE_END) {
+        switch (c.phase) {
 #ifndef ICF_NO_INTERIOR_POINT
-        if (lost ||
-            (icfi_has_time(s, island) &&
-             (newton ? tries > 0 && tries < 4 && island->iterations >= again
-                     : island->iterations >= patience && !(island->error < ICF_R(0.9) * last)))) {
-            newton = 1;
-            if (settled && !tries) own = icfi_go_free(s, island);
-            island->stop = icfi_interior(s, island, own, warm, higher[tries++]);
-            if (island->stop != ICF_STOP_NONE) break;
-            again = island->iterations + (island->astray ? 0 : 30);
-            island->astray = 0;
-            icfi_go_to(s, island, s->best);
-            progress.best = ICF_REAL_MAX;
-            progress.plain = 0;
-            island->stop = icfi_out_of_budget(s, island);
-            if (island->stop != ICF_STOP_NONE) break;
-        }
+        case ICFI_PHASE_UNITS: c.phase = icfi_begin_units(s, island, &c); break;
+        case ICFI_PHASE_INTERIOR: c.phase = icfi_interior(s, island, &c); break;
+        case ICFI_PHASE_POLISH: c.phase = icfi_polish(s, island, &c); break;
+        case ICFI_PHASE_NEWTON: c.phase = icfi_take_over(s, island, &c); break;
 #endif
-        last = island->error;
-        island->stop = icfi_newton_step(s, island, &progress);
-#ifndef ICF_NO_INTERIOR_POINT
-        lost = island->stop == ICF_STOP_FLOOR && island->convex && (settled || own > 0) &&
-               tries < 4 && icfi_has_time(s, island) && !icfi_is_rounding(s, island);
-        if (lost) {
-            progress.stuck = 0;
-            continue;
+        case ICFI_PHASE_AROUND: c.phase = icfi_go_around(s, island, &c); break;
+        default: c.phase = icfi_descend(s, island, &c); break;
         }
-#endif
-        if (island->stop != ICF_STOP_NONE) break;
     }
-    for (tries = 0; tries < 2 && icfi_is_short(s, island); tries++) {
-        island->stop = icfi_step_back(s, island, tries);
-    }
-    if (icfi_is_short(s, island)) island->stop = ICF_STOP_SHORT;
     icfi_go_to_best(s, island);
+    /* a law that is not convex could have misled Newton's method: what ends short is no worse than the start */
+    if (island->stop > ICF_STOP_FLOOR &&
+        island->cost > c.start_cost + icfi_cost_noise(c.start_cost)) {
+        icfi_go_to(s, island, s->start);
+    }
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
 
