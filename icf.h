@@ -7569,7 +7569,127 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
    The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
    takes only the factors of the cliques' own blocks. */
 
-enum { ICFI_ATTEMPTS = 4 };
+/* ---- thresholds ----
+
+   Of this section, >>interior and >>solve. Where nothing is said of a measurement, a constant only has to be
+   about right: what it trades is what its comment says. Rounding is in units of ICFI_EPSILON. */
+
+// clang-format off
+
+/* rounding */
+static const icf_real icfi_cost_rounding = 16;        /* of a cost: costs nearer to each other are the same */
+static const icf_real icfi_slope_rounding = 4;        /* of a slope, for the sum of sizes of its terms */
+static const icf_real icfi_sum_rounding = 4;          /* of a gradient, likewise */
+static const icf_real icfi_small_step = 100;          /* of the momentum: after so small a step the next
+                                                         squares the error, unless rounding is all that is
+                                                         left */
+static const icf_real icfi_floor_step = 16;           /* squared, of a clique's speed: moves nothing */
+static const icf_real icfi_last_handover = 1000;      /* an error below it is rounding, and Newton's alone */
+
+/* ends. The error by which SHORT and FLOOR differ is in the interface: icf_stop */
+#ifdef ICF_FLOAT
+static const icf_real icfi_short_error = ICF_R(0.1);
+#else
+static const icf_real icfi_short_error = ICF_R(1e-3);
+#endif
+static const icf_real icfi_impulse_share = 10;        /* tolerances, with impulses alone for a scale */
+static const icf_real icfi_settled_error = ICF_R(0.01); /* of a start that nothing better is looked for */
+static const icf_real icfi_settled_share = ICF_R(0.1); /* the same, with impulses alone for a scale */
+enum {
+    ICFI_STUCK = 20,                                  /* steps that lower neither the error nor the cost:
+                                                         is it rounding? More are lost at the floor, fewer
+                                                         look for it while corners are turned */
+    ICFI_IDLE = 4,                                    /* small steps that do not halve the error, until it
+                                                         is the floor */
+    ICFI_IDLE_FULL = 2                                /* the same, where the line search agrees with the
+                                                         model */
+};
+
+/* the line search */
+static const icf_real icfi_exact = ICF_R(1e-3);       /* the part of the slope that a search may leave,
+                                                         with duals */
+static const icf_real icfi_exact_plain = ICF_R(0.01); /* without: a direction is worth fewer trials then */
+static const icf_real icfi_exact_first = ICF_R(0.01); /* at the whole step, which is taken if it is good */
+static const icf_real icfi_whole_gain = ICF_R(0.9);   /* what it makes of the error, taken without a search */
+static const icf_real icfi_barrier_part = 100;        /* no trial leaves less of a gap than the 100th part:
+                                                         from so near a barrier Newton's method is slow to
+                                                         return */
+enum {
+    ICFI_TRIALS = 100,                                /* the bracket halves at least every other time: they
+                                                         end at two neighbouring numbers */
+    ICFI_HALVINGS = 60,                               /* of a step that leads over a barrier: nothing is
+                                                         left of it then */
+    ICFI_STIFFENINGS = 6                              /* of a matrix that rounding has made indefinite,
+                                                         from 8 ICFI_EPSILON, by 8 each */
+};
+
+/* phases */
+static const icf_real icfi_near_gradient = 200;       /* squares of the gradient over the cost of contacts:
+                                                         below it a start is near */
+static const icf_real icfi_error_falls = ICF_R(0.9);  /* what is left of an error that falls */
+enum {
+    ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start ends nowhere, another
+                                                         seldom does */
+    ICFI_DETOURS = 2,                                 /* of AROUND: to v*, to rest */
+    ICFI_PATIENCE = 1,                                /* iterations of START before its error has to fall */
+    ICFI_PATIENCE_NEAR = 6,                           /* where the start is near */
+    ICFI_PATIENCE_ALONE = 10,                         /* of a body by itself, of ICFI_ALONE unknowns at
+                                                         most: few corners to turn, and an interior point
+                                                         iteration costs it more than three of Newton's */
+    ICFI_ALONE = 6,
+    ICFI_TIME = 12,                                   /* iterations, factorizations left: with fewer,
+                                                         INTERIOR ends no better than its start */
+    ICFI_POLISH = 30,                                 /* iterations of POLISH at most */
+    ICFI_RESPITE = 30,                                /* iterations of NEWTON until UNITS begins again:
+                                                         what is curved takes more */
+    ICFI_RESPITE_ASTRAY = 1                           /* where impulses to expect led INTERIOR away */
+};
+
+#ifndef ICF_NO_INTERIOR_POINT
+/* INTERIOR: steps in a row are those with impulses to expect */
+static const icf_real icfi_handover = ICF_R(1e-2);
+static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method from where it is left to
+                                                         end it seldom has to be called back */
+static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
+static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
+static const icf_real icfi_start_least = ICF_R(0.5);  /* impulses to expect begin at least so high, over
+                                                         the mean cost */
+static const icf_real icfi_start_balance = 40;        /* and at more, the farther they are from the balance
+                                                         of momentum: measured on piles */
+static const icf_real icfi_heavy = ICF_R(1e5);        /* friction that outweighs contacts so much raises
+                                                         all starts: measured */
+static const icf_real icfi_heavy_part = 5;            /* by a fifth of how much: measured */
+static const icf_real icfi_balanced = ICF_R(1e-6);    /* what is left of a balance of momentum that is
+                                                         found */
+static const icf_real icfi_astray = ICF_R(0.1);       /* and of one that is not looked for any longer */
+static const icf_real icfi_slow_step = ICF_R(0.1);    /* a step that leads nowhere is shorter */
+static const icf_real icfi_slow_mean = 2;             /* or does not make the mean so many times less */
+static const icf_real icfi_whole_step = ICF_R(0.9);   /* above it the whole step is tried: near the end it
+                                                         is as good as one iteration more */
+static const icf_real icfi_inside = ICF_R(0.99);      /* what of the way to the edge of its cones a unit
+                                                         goes */
+static const icf_real icfi_unit_ahead = ICF_R(1.3);   /* units go so much farther, in a row, than the one
+                                                         that stands in the way: measured, iterations fall
+                                                         by 5 per cent, and no more with longer steps */
+static const icf_real icfi_least_target = ICF_R(1e-6); /* of the mean: rounding would be next */
+static const icf_real icfi_good_reach = ICF_R(0.9);   /* a step, in a row, that no corrector has to
+                                                         lengthen */
+static const icf_real icfi_longer = ICF_R(1.5);       /* so much longer a step is what a corrector is to
+                                                         allow */
+static const icf_real icfi_longer_by = ICF_R(0.1);    /* or longer by this part of the whole */
+enum {
+    ICFI_MANY = 100,                                  /* of more cliques each is less of the error: from
+                                                         here on it pays */
+    ICFI_INTERIOR = 60,                               /* iterations: 10 to 16 are the rule */
+    ICFI_SLOW = 3,                                    /* in a row that lead nowhere */
+    ICFI_ASTRAY = 8,                                  /* after four there is a balance, or there is none
+                                                         for long */
+    ICFI_CORRECTORS = 3,                              /* of Gondzio: a direction takes half the time of a
+                                                         factor */
+    ICFI_CORRECTORS_ROW = 1                           /* in a row, where one is near enough */
+};
+#endif
+// clang-format on
 
 /* ---- evaluation ---- */
 
@@ -8351,7 +8471,7 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     icf_real part = 8 * ICFI_EPSILON;
     int32_t tries, n = island->unknowns;
     if (island->dense || island->sparse.mode != ICF_SPARSE_ITERATIVE) island->factorizations++;
-    for (tries = 0; tries < 6; tries++, part *= 8) {
+    for (tries = 0; tries < ICFI_STIFFENINGS; tries++, part *= 8) {
         ICFI_PROFILE('A')
         icfi_assemble(s, island, island->links);
         if (tries) icfi_stiffen(s, island, part);
@@ -8472,9 +8592,8 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
             icf_real v[3];
             icfi_price price;
             for (i = 0; i < 3; i++) v[i] = c->v[i] + alpha * c->dv[i];
-            /* not to a hundredth of what there was: from so near a barrier Newton's method is slow
-               to return */
-            if (c->gap < ICF_REAL_MAX && icfi_barrier_gap(&c->term, v) < c->gap / 100) return 0;
+            if (c->gap < ICF_REAL_MAX && icfi_barrier_gap(&c->term, v) < c->gap / icfi_barrier_part)
+                return 0;
             icfi_contact_price(&c->term, v, &price);
             if (!price.feasible) return 0;
             x = 0;
@@ -8525,16 +8644,16 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
     int trial, feasible;
     icfi_start_line(s, island, &line);
     island->at_best = 0; /* trials leave their impulses of torsion and rolling behind */
-    for (trial = 0; trial < 100; trial++) {
+    for (trial = 0; trial < ICFI_TRIALS; trial++) {
         icf_real rounding;
         feasible = icfi_try_line(s, island, alpha, &line);
         island->trials++;
         next = -1;
         if (feasible) {
-            rounding = 4 * ICFI_EPSILON * line.size;
+            rounding = icfi_slope_rounding * ICFI_EPSILON * line.size;
             rise = (alpha - low) * line.slope;
             if (ICF_FABS(line.slope) <= rounding) return alpha;
-            if (ICF_FABS(line.slope) <= (trial ? exact : ICF_R(0.01)) * ICF_FABS(slope0) &&
+            if (ICF_FABS(line.slope) <= (trial ? exact : icfi_exact_first) * ICF_FABS(slope0) &&
                 fall + rise <= 0)
                 return alpha;
             next = alpha - line.slope / line.curvature;
@@ -8653,7 +8772,8 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
 {
     icf_real tolerance = s->options->tolerance;
-    return island->error <= tolerance && island->gradient <= 10 * tolerance * island->impulse;
+    return island->error <= tolerance &&
+           island->gradient <= icfi_impulse_share * tolerance * island->impulse;
 }
 
 /* Goes to v = 0. */
@@ -8697,8 +8817,8 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
             icfi_go_to(s, island, s->from);
         }
     }
-    return island->feasible && island->error < ICF_R(0.01) &&
-           island->gradient < ICF_R(0.1) * island->impulse;
+    return island->feasible && island->error < icfi_settled_error &&
+           island->gradient < icfi_settled_share * island->impulse;
 }
 
 /* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
@@ -8855,7 +8975,7 @@ static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_v
             sum += x * x;
         }
     }
-    return 4 * ICFI_EPSILON * ICF_SQRT(sum);
+    return icfi_sum_rounding * ICFI_EPSILON * ICF_SQRT(sum);
 }
 
 static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
@@ -8873,7 +8993,7 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
                          int32_t idle)
 {
     int32_t k, i;
-    if (small && idle >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? 2 : 4)) return 1;
+    if (small && idle >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? ICFI_IDLE_FULL : ICFI_IDLE)) return 1;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icf_real move = 0, speed = 0;
@@ -8882,7 +9002,7 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
             move += x * x;
             speed += y * y;
         }
-        if (move > 16 * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
+        if (move > icfi_floor_step * ICFI_EPSILON * ICFI_EPSILON * speed) return 0;
     }
     return alpha == 0 || icfi_is_rounding(s, island);
 }
@@ -8893,7 +9013,7 @@ static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
 {
     int32_t tries, k, i;
     icfi_copy_motion(island, s->v, s->from);
-    for (tries = 0; tries < 60; tries++, alpha /= 2) {
+    for (tries = 0; tries < ICFI_HALVINGS; tries++, alpha /= 2) {
         for (k = 0; k < island->runs; k++) {
             for (i = island->run[k].begin; i < island->run[k].end; i++)
                 s->v[i] = s->from[i] + alpha * s->dv[i];
@@ -8926,6 +9046,12 @@ static void icfi_each_dual(icfi_solve* s, const icfi_island* island, icfi_dual_u
     }
 }
 
+/* What of a cost is rounding */
+static icf_real icfi_cost_noise(icf_real cost)
+{
+    return icfi_cost_rounding * ICFI_EPSILON * ICF_FABS(cost);
+}
+
 /* How Newton's method goes: the least error, how many steps have not halved it, and how many of these
    have not lowered the cost by more than rounding either */
 typedef struct icfi_progress {
@@ -8949,7 +9075,8 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
         for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = s->from[i] + s->dv[i];
     }
     icfi_evaluate(s, island);
-    if (island->feasible && island->error < ICF_R(0.9) * progress->best && island->cost <= cost)
+    if (island->feasible && island->error < icfi_whole_gain * progress->best &&
+        island->cost <= cost)
         return 1;
     icfi_go_to(s, island, s->from);
     return 0;
@@ -8958,7 +9085,7 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
 /* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
-    icf_real slope = 0, step = 0, few = 100 * ICFI_EPSILON * island->motion, alpha;
+    icf_real slope = 0, step = 0, few = icfi_small_step * ICFI_EPSILON * island->motion, alpha;
     int32_t k, i;
     int good;
     if (!progress->plain)
@@ -8983,12 +9110,11 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
     progress->small = step <= few * few; /* in the norm of A */
     progress->best = icfi_min(progress->best, island->error);
     progress->stuck++;
-    if (!progress->stale ||
-        island->cost < progress->cost - 16 * ICFI_EPSILON * ICF_FABS(island->cost)) {
+    if (!progress->stale || island->cost < progress->cost - icfi_cost_noise(island->cost)) {
         progress->stuck = 0;
         progress->cost = island->cost;
     }
-    if (progress->stuck >= 20 && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
+    if (progress->stuck >= ICFI_STUCK && icfi_is_rounding(s, island)) return ICF_STOP_FLOOR;
     ICFI_WIDEST(icfi_read_directions, (s, island));
     ICFI_WIDEST_END();
     if (!progress->plain) {
@@ -8999,7 +9125,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
         }
     }
     ICFI_PROFILE('L')
-    alpha = icfi_search(s, island, slope, progress->plain ? ICF_R(0.01) : ICF_R(1e-3));
+    alpha = icfi_search(s, island, slope, progress->plain ? icfi_exact_plain : icfi_exact);
     ICFI_PROFILE('I')
     if (icfi_at_floor(s, island, alpha, progress->small, progress->idle)) return ICF_STOP_FLOOR;
     if (!icfi_advance(s, island, alpha)) return ICF_STOP_FLOOR;
@@ -9888,7 +10014,7 @@ ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real leas
     int32_t i, k;
     for (i = 0; i < s->units; i++) {
         icfi_unit* t = s->unit + i;
-        icf_real alpha = icfi_max(least, ICF_R(0.99) * icfi_unit_reach(t, most / ICF_R(0.99)));
+        icf_real alpha = icfi_max(least, icfi_inside * icfi_unit_reach(t, most / icfi_inside));
         t->u += alpha * t->d.u;
         t->s[0] += alpha * t->d.s[0];
         t->lam[0] += alpha * t->d.lam[0];
@@ -9973,7 +10099,7 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
     if (alpha < 0) return 0;
     after = ICFI_WIDEST(icfi_mean_after, (s, alpha)) / mean;
     ICFI_WIDEST_END();
-    sigma = icfi_min(icfi_max(after * after * after / 3, ICF_R(1e-6)), 1);
+    sigma = icfi_min(icfi_max(after * after * after / 3, icfi_least_target), 1);
     mu = sigma * mean;
     reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
     if (reach < alpha / 2) {
@@ -9981,11 +10107,11 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
         reach = icfi_interior_direction(s, island, ICFI_AIM_UNCORRECT, mu, 0);
     }
     if (reach < 0) return 0;
-    /* steps in a row are near enough for one of them, and a direction takes half the time of a factor */
-    for (tries = 0; tries < (s->guesses ? 1 : 3) && reach < (s->guesses ? ICF_R(0.9) : 1);
+    for (tries = 0; tries < (s->guesses ? ICFI_CORRECTORS_ROW : ICFI_CORRECTORS) &&
+                    reach < (s->guesses ? icfi_good_reach : 1);
          tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
-        longer = icfi_min(1, icfi_max(ICF_R(1.5) * reach, reach + ICF_R(0.1)));
+        longer = icfi_min(1, icfi_max(icfi_longer * reach, reach + icfi_longer_by));
         icfi_copy_motion(island, s->dv, s->kept);
         alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
         if (alpha > reach) {
@@ -9997,11 +10123,10 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
         break;
     }
     /* The few units that stand in the way of a longer step stay behind, and the next iteration knows by how
-       much: iterations fall by 5 per cent, and no more with longer ones. Far from the answer they would
-       never come along. */
-    alpha = icfi_min(1, ICF_R(0.99) * reach);
+       much. Far from the answer they would never come along. */
+    alpha = icfi_min(1, icfi_inside * reach);
     path->common = alpha;
-    path->alpha = icfi_min(1, (path->expected ? ICF_R(1.3) : 1) * alpha);
+    path->alpha = icfi_min(1, (path->expected ? icfi_unit_ahead : 1) * alpha);
     path->mean = ICFI_WIDEST(icfi_move_units, (s, alpha, path->alpha));
     ICFI_WIDEST_END();
     return 1;
@@ -10029,22 +10154,21 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
      AROUND    Newton's method, from half way between the best velocity and v*      AROUND from half way to
                or rest, where another phase is stuck far from the answer            rest; END
 
-   START     One iteration, or six if the gradient says that the start is near, then on while the error falls.
+   START     One iteration, more if the gradient says that the start is near, then on while the error falls.
              None if impulses to expect were given and the start is not near even so. A body by itself has
              ten, without duals.
-   UNITS     Each begins with s o lambda at the mean of what contacts cost on their own; at more where friction
-             outweighs that, or the start is far from the balance of momentum.
+   UNITS     Each begins with s o lambda at the mean of what contacts cost on their own; at more where
+             friction outweighs that, or the start is far from the balance of momentum.
    INTERIOR  The error has to be less where cliques are many.
-   POLISH    Where impulses to expect were given the error may rise by half. At most 30 iterations.
-   NEWTON    30 iterations are not enough on the curved wall of a stiff and deep contact of Similar. UNITS begins
-             at most four times: where one start ends nowhere, another seldom does. After one iteration it
-             begins again where INTERIOR hardly got away from impulses to expect.
+   POLISH    Where impulses to expect were given the error may rise a little.
+   NEWTON    Takes too long on the curved wall of a stiff and deep contact of Similar. UNITS begins again at
+             once where INTERIOR hardly got away from impulses to expect.
 
-   START and NEWTON also go to UNITS where they find no step and rounding does not explain the error. Any phase
-   ends the solve when the tolerance is met, rounding is all that is left, or a budget is spent.
+   START and NEWTON also go to UNITS where they find no step and rounding does not explain the error. Any
+   phase ends the solve when the tolerance is met, rounding is all that is left, or a budget is spent.
 
-   Newton's method never raises the cost. What INTERIOR and AROUND find is kept only if it lowers the cost. A
-   solve returns what was kept last, in s->best. */
+   Newton's method never raises the cost. What INTERIOR and AROUND find is kept only if it lowers the cost.
+   A solve returns what was kept last, in s->best. The numbers are under "thresholds" in >>solver. */
 
 typedef enum icfi_phase {
     ICFI_PHASE_START,
@@ -10076,12 +10200,6 @@ typedef struct icfi_course {
 
 /* ---- the best velocity ---- */
 
-/* What of a cost is rounding */
-static icf_real icfi_cost_noise(icf_real cost)
-{
-    return 16 * ICFI_EPSILON * ICF_FABS(cost);
-}
-
 /* Whether s->v costs less than the best; where rounding cannot tell, whether its error is not above. */
 static int icfi_is_better(const icfi_island* island)
 {
@@ -10110,12 +10228,8 @@ static void icfi_go_to_best(icfi_solve* s, icfi_island* island)
    impulses hold fast has a momentum as small as their rounding: then no error is too large. */
 static int icfi_is_short(icfi_solve* s, icfi_island* island)
 {
-#ifdef ICF_FLOAT
-    const icf_real most = ICF_R(0.1);
-#else
-    const icf_real most = ICF_R(1e-3);
-#endif
-    if (!island->convex || island->stop != ICF_STOP_FLOOR || island->best.momentum_error <= most)
+    if (!island->convex || island->stop != ICF_STOP_FLOOR ||
+        island->best.momentum_error <= icfi_short_error)
         return 0;
     icfi_go_to_best(s, island);
     return !(island->gradient <= icfi_rounding(s, island, 0));
@@ -10127,7 +10241,7 @@ static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_cou
 {
     island->stop = stop;
     if (!icfi_is_short(s, island)) return ICFI_PHASE_END;
-    if (c->detours < 2) return ICFI_PHASE_AROUND;
+    if (c->detours < ICFI_DETOURS) return ICFI_PHASE_AROUND;
     island->stop = ICF_STOP_SHORT;
     return ICFI_PHASE_END;
 }
@@ -10138,8 +10252,8 @@ static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_cou
 static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
 {
     const icf_options* o = s->options;
-    return o->iterations - island->iterations >= 12 &&
-           o->factorizations - island->factorizations >= 12;
+    return o->iterations - island->iterations >= ICFI_TIME &&
+           o->factorizations - island->factorizations >= ICFI_TIME;
 }
 
 /* Whether a phase of Newton's method gives way to the next */
@@ -10148,15 +10262,17 @@ static int icfi_gives_way(const icfi_solve* s, const icfi_island* island, const 
 {
     switch (c->phase) {
     case ICFI_PHASE_START:
-        return island->iterations >= c->patience && !(island->error < ICF_R(0.9) * c->last) &&
+        return island->iterations >= c->patience && !(island->error < icfi_error_falls * c->last) &&
                c->attempts < ICFI_ATTEMPTS && icfi_has_time(s, island);
     case ICFI_PHASE_NEWTON:
         return island->iterations >= c->again && c->attempts < ICFI_ATTEMPTS &&
                icfi_has_time(s, island);
+#ifndef ICF_NO_INTERIOR_POINT
     case ICFI_PHASE_POLISH:
-        return !island->at_best || progress->steps >= 30 ||
-               !(island->error < (s->guesses ? ICF_R(1.5) : ICF_R(0.9)) * c->last ||
-                 island->error < ICF_R(1e-6));
+        if (!island->at_best || progress->steps >= ICFI_POLISH) return 1;
+        return !(island->error < (s->guesses ? icfi_polish_row : icfi_error_falls) * c->last ||
+                 island->error < icfi_polished);
+#endif
     default: return 0;
     }
 }
@@ -10225,7 +10341,7 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icfi_path* p
     icf_real alpha = path->alpha;
     int32_t k, i;
     path->whole = 0;
-    if (alpha < 1 && alpha > ICF_R(0.9)) {
+    if (alpha < 1 && alpha > icfi_whole_step) {
         icfi_copy_motion(island, s->v, s->from);
         for (k = 0; k < island->runs; k++) {
             for (i = island->run[k].begin; i < island->run[k].end; i++) {
@@ -10260,16 +10376,14 @@ static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_cour
     /* how far above the mean cost the units begin, at each attempt; the first takes what it finds */
     static const icf_real heights[ICFI_ATTEMPTS] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     static const icfi_path fresh = {0, 0, 0, 0, 1, 0, 0, 0};
-    const int32_t many = 100; /* of more cliques each is less of the error: from here on it pays */
     icf_real height = heights[c->attempts], start, heaviest;
     int32_t count = 0, k;
     if (c->settled && !c->attempts) c->own = icfi_go_free(s, island);
     c->attempts++;
-    c->respite = 30;
+    c->respite = ICFI_RESPITE;
     c->interior = fresh;
-    /* in steps in a row, Newton's method from where it is left to end it seldom has to be called back */
-    c->handover = s->guesses ? ICF_R(3e-3) : ICF_R(1e-2);
-    if (island->cliques > many) c->handover *= (icf_real)many / (icf_real)island->cliques;
+    c->handover = s->guesses ? icfi_handover_row : icfi_handover;
+    if (island->cliques > ICFI_MANY) c->handover *= (icf_real)ICFI_MANY / (icf_real)island->cliques;
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k];
         count += s->contact_start[link + 1] - s->contact_start[link];
@@ -10280,8 +10394,8 @@ static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_cour
     if (!(start > 0)) return ICFI_PHASE_NEWTON;
     c->interior.expected = s->guesses && !(height > 0);
     if (c->interior.expected) {
-        /* the more, the farther the start is from the balance of momentum: what measured well for piles */
-        start *= icfi_max(ICF_R(0.5), ICF_SQRT(island->gradient / ICF_SQRT(c->own)) / 40);
+        start *= icfi_max(icfi_start_least,
+                          ICF_SQRT(island->gradient / ICF_SQRT(c->own)) / icfi_start_balance);
     } else if (height > 0) {
         start *= height;
     }
@@ -10292,9 +10406,10 @@ static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_cour
     } else if (!(height > 0)) {
         /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
            above the other units, which then settle which contacts are open before friction lets anything
-           move: so all begin higher. A fifth of how far, and from 1e5 on, is what measured well. */
+           move: so all begin higher. */
         heaviest = icfi_heaviest_unit(s);
-        if (heaviest > ICF_R(1e5)) icfi_make_units(s, island, start * (heaviest / 5), c->near);
+        if (heaviest > icfi_heavy)
+            icfi_make_units(s, island, start * (heaviest / icfi_heavy_part), c->near);
     }
     c->interior.mean = icfi_interior_mean(s);
     return ICFI_PHASE_INTERIOR;
@@ -10308,7 +10423,7 @@ static icfi_phase icfi_interior(icfi_solve* s, icfi_island* island, icfi_course*
     if (stop != ICF_STOP_NONE) return icfi_finish(s, island, c, stop);
     for (;;) {
         icf_real mean = path->steps ? path->mean : ICF_REAL_MAX;
-        if (path->steps++ >= 60 || !icfi_interior_iterate(s, island, path) ||
+        if (path->steps++ >= ICFI_INTERIOR || !icfi_interior_iterate(s, island, path) ||
             !icfi_interior_arrive(s, island, path, c->handover)) {
             return ICFI_PHASE_NEWTON;
         }
@@ -10322,15 +10437,15 @@ static icfi_phase icfi_interior(icfi_solve* s, icfi_island* island, icfi_course*
         }
         /* the balance of momentum comes first, and by however small steps */
         path->unbalanced *= 1 - path->common;
-        path->slow =
-            path->unbalanced < ICF_R(1e-6) && (path->alpha < ICF_R(0.1) || path->mean > mean / 2)
-                ? path->slow + 1
-                : 0;
+        path->slow = path->unbalanced < icfi_balanced &&
+                             (path->alpha < icfi_slow_step || path->mean > mean / icfi_slow_mean)
+                         ? path->slow + 1
+                         : 0;
         if (island->error < c->handover) return ICFI_PHASE_POLISH;
-        if (path->slow >= 3) return ICFI_PHASE_NEWTON;
+        if (path->slow >= ICFI_SLOW) return ICFI_PHASE_NEWTON;
         /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
-        if (path->steps >= 8 && path->expected && path->unbalanced > ICF_R(0.1)) {
-            c->respite = 1;
+        if (path->steps >= ICFI_ASTRAY && path->expected && path->unbalanced > icfi_astray) {
+            c->respite = ICFI_RESPITE_ASTRAY;
             return ICFI_PHASE_NEWTON;
         }
         if (path->whole) icfi_interior_return(s, island);
@@ -10346,7 +10461,7 @@ static icfi_phase icfi_polish(icfi_solve* s, icfi_island* island, icfi_course* c
     stop = icfi_newton(s, island, c, &progress);
     if (stop != ICF_STOP_NONE) return icfi_finish(s, island, c, stop);
     c->handover /= 10;
-    if (c->handover < 1000 * ICFI_EPSILON || /* rounding is next */
+    if (c->handover < icfi_last_handover * ICFI_EPSILON || /* rounding is next */
         (island->at_best && icfi_is_rounding(s, island))) {
         return ICFI_PHASE_NEWTON;
     }
@@ -10409,13 +10524,11 @@ static void icfi_begin_course(icfi_solve* s, icfi_island* island, icf_real own, 
 #endif
     if (s->guesses && !settled) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
-    c->near = settled || island->gradient * island->gradient < 200 * own;
+    c->near = settled || island->gradient * island->gradient < icfi_near_gradient * own;
     /* impulses to expect are for steps in a row, where what is not near is hard */
-    c->patience = c->near ? 6 : s->guesses ? 0 : 1;
-    /* a body by itself has few corners to turn, and an interior point iteration would cost it more than
-       three of Newton's */
-    c->newton.plain = island->unknowns <= 6;
-    if (c->newton.plain) c->patience = 10;
+    c->patience = c->near ? ICFI_PATIENCE_NEAR : s->guesses ? 0 : ICFI_PATIENCE;
+    c->newton.plain = island->unknowns <= ICFI_ALONE;
+    if (c->newton.plain) c->patience = ICFI_PATIENCE_ALONE;
     icfi_copy_motion(island, s->v, s->start);
     c->start_cost = island->cost;
     icfi_keep(s, island);
@@ -10442,7 +10555,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         }
     }
     icfi_go_to_best(s, island);
-    /* a law that is not convex could have misled Newton's method: what ends short is no worse than the start */
+    /* what ends short is no worse than the start, even if a law that is not convex misled the search */
     if (island->stop > ICF_STOP_FLOOR &&
         island->cost > c.start_cost + icfi_cost_noise(c.start_cost)) {
         icfi_go_to(s, island, s->start);
