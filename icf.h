@@ -6322,7 +6322,7 @@ typedef struct icfi_solve_at {
     size_t run, plain, bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list,
         row_start, row_list, key;
     size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
-        kept, unit;
+        spare, unit;
     size_t scratch, from, contact, row, island;
 } icfi_solve_at;
 
@@ -6350,7 +6350,8 @@ typedef struct icfi_solve {
     icfi_lever* lever; /* of each block */
     int32_t* kind;     /* 3 or 6, the rows of a link of free bodies and contacts alone; others 0 */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *scratch, *from, *best, *hold, *kept;
+    icf_real *scratch, *from, *best, *hold;
+    icf_real* spare; /* of nobody between two calls */
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
@@ -6528,7 +6529,7 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->dp = icfi_arena_take(arena, n, r);
     at->best = icfi_arena_take(arena, n, r);
     at->hold = icfi_arena_take(arena, n, r);
-    at->kept = icfi_arena_take(arena, n, r);
+    at->spare = icfi_arena_take(arena, n, r);
     at->unit = icfi_arena_take(arena, icfi_units_most(p), sizeof(icfi_unit));
     at->from = icfi_arena_take(arena, n, r);
     at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
@@ -6638,7 +6639,7 @@ static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
     ICFI_PIECE(dp, icf_real);
     ICFI_PIECE(best, icf_real);
     ICFI_PIECE(hold, icf_real);
-    ICFI_PIECE(kept, icf_real);
+    ICFI_PIECE(spare, icf_real);
     ICFI_PIECE(unit, icfi_unit);
     ICFI_PIECE(scratch, icf_real);
     ICFI_PIECE(from, icf_real);
@@ -7627,6 +7628,8 @@ enum {
 static const icf_real icfi_near_gradient = 200;       /* squares of the gradient over the cost of contacts:
                                                          below it a start is near */
 static const icf_real icfi_error_falls = ICF_R(0.9);  /* what is left of an error that falls */
+static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
+static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
 enum {
     ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start ends nowhere, another
                                                          seldom does */
@@ -7650,8 +7653,6 @@ enum {
 static const icf_real icfi_handover = ICF_R(1e-2);
 static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method from where it is left to
                                                          end it seldom has to be called back */
-static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
-static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
 static const icf_real icfi_start_least = ICF_R(0.5);  /* impulses to expect begin at least so high, over
                                                          the mean cost */
 static const icf_real icfi_start_balance = 40;        /* and at more, the farther they are from the balance
@@ -8935,11 +8936,11 @@ static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* 
 }
 
 /* How large a gradient rounding explains: rounding of momenta and impulses, and, with `of_velocities`, of
-   velocities too, which stiff contacts magnify. Uses s->from. */
+   velocities too, which stiff contacts magnify. */
 static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_velocities)
 {
     const icf_problem* p = s->p;
-    icf_real* noise = s->from;
+    icf_real* noise = s->spare;
     icf_real sum = 0;
     int32_t k, j, b, i, at;
     for (k = 0; k < island->runs; k++) {
@@ -10112,14 +10113,14 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
          tries++) {
         /* a longer step, if what stands in its way can be pulled aside */
         longer = icfi_min(1, icfi_max(icfi_longer * reach, reach + icfi_longer_by));
-        icfi_copy_motion(island, s->dv, s->kept);
+        icfi_copy_motion(island, s->dv, s->spare);
         alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
         if (alpha > reach) {
             reach = alpha;
             continue;
         }
         for (i = 0; i < s->units; i++) s->unit[i].d = s->unit[i].kept;
-        icfi_copy_motion(island, s->kept, s->dv);
+        icfi_copy_motion(island, s->spare, s->dv);
         break;
     }
     /* The few units that stand in the way of a longer step stay behind, and the next iteration knows by how
@@ -10267,12 +10268,10 @@ static int icfi_gives_way(const icfi_solve* s, const icfi_island* island, const 
     case ICFI_PHASE_NEWTON:
         return island->iterations >= c->again && c->attempts < ICFI_ATTEMPTS &&
                icfi_has_time(s, island);
-#ifndef ICF_NO_INTERIOR_POINT
     case ICFI_PHASE_POLISH:
         if (!island->at_best || progress->steps >= ICFI_POLISH) return 1;
         return !(island->error < (s->guesses ? icfi_polish_row : icfi_error_falls) * c->last ||
                  island->error < icfi_polished);
-#endif
     default: return 0;
     }
 }

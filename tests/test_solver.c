@@ -3642,6 +3642,68 @@ static void test_budgets(void)
     TEST_CHECK_(short_of > 150, "%d budgets ended a solve", short_of);
 }
 
+/* A solve that ends short, whatever ends it and after however many iterations, leaves velocities that are
+   finite and cost no more than the start; and what it says of itself is of them. */
+static void test_ends_short(void)
+{
+    enum { TRIALS = 12, BUDGETS = 40 };
+    int family, trial, kind, budget, ended = 0, solves = 0;
+    for (family = 0; family < FAMILIES; family++) {
+        for (trial = 0; trial < TRIALS; trial++) {
+            scene* s = &first_scene;
+            icf_real start[MOST_UNKNOWNS] = {0}, v[MOST_UNKNOWNS] = {0};
+            double cost;
+            int32_t i;
+            random_seed(SEED + (uint32_t)(100 * family + trial));
+            random_scene(s, families[family].features, 1, 6, 2, 12);
+            random_start(s, families[family].features & WITH_BARRIERS ? 0 : 3, start);
+            /* stiff, for all phases; and deep, for walls */
+            for (i = 0; i < s->p.contacts && trial % 3; i++) {
+                s->contact[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 5)));
+                if (trial % 3 == 2 && s->contact[i].distance < 0) {
+                    s->contact[i].distance *= EPS < 1e-10 ? 30 : 1;
+                }
+                if (trial % 2) {
+                    s->contact[i].impulse_guess =
+                        icf_vec3_make(0, 0, R(exp(random_between(log(1e-4), log(1)))));
+                }
+            }
+            cost = cost_at(s, start, NULL);
+            for (kind = 0; kind < 3; kind++) {
+                for (budget = 0; budget < BUDGETS; budget++) {
+                    icf_options o = exact();
+                    icf_stats stats;
+                    icf_result result;
+                    patience p = {0, 0};
+                    double rounding;
+                    p.most = budget;
+                    if (kind == 0) o.iterations = budget;
+                    if (kind == 1) o.factorizations = budget;
+                    if (kind == 2) {
+                        o.should_stop = out_of_patience;
+                        o.user = &p;
+                    }
+                    memcpy(v, start, sizeof v);
+                    result = solve(s, &o, v, &stats);
+                    solves++;
+                    ended += result == ICF_RESULT_NOT_CONVERGED;
+                    TEST_CHECK(result == ICF_RESULT_OK || result == ICF_RESULT_NOT_CONVERGED);
+                    for (i = 0; i < s->unknowns; i++) TEST_CHECK(finite_real((double)v[i]));
+                    rounding = 1000 * EPS * (magnitude(cost) + magnitude((double)stats.cost));
+                    TEST_CHECK_((double)stats.cost <= cost + rounding,
+                                "%s %d: %.17g after %.17g, kind %d, budget %d; seed %u",
+                                families[family].name, trial, (double)stats.cost, cost, kind,
+                                budget, (unsigned)SEED);
+                    CHECK_NEAR(cost_at(s, v, NULL), stats.cost, 1000 * EPS, 1000 * EPS);
+                    if (kind == 2) TEST_CHECK(p.asked <= stats.islands * (stats.iterations + 1));
+                    if (result == ICF_RESULT_OK) break;
+                }
+            }
+        }
+    }
+    TEST_CHECK_(3 * ended > solves, "%d of %d solves ended short", ended, solves);
+}
+
 /* What is returned when a budget ends in an interior point phase, or after one, is what the stats are of. */
 static void test_budgets_of_phases(void)
 {
@@ -4970,6 +5032,7 @@ TEST_LIST = {
     {"cost_falls",               test_cost_falls              },
     {"search_falls",             test_search_falls            },
     {"budgets",                  test_budgets                 },
+    {"ends_short",               test_ends_short              },
     {"budgets_of_phases",        test_budgets_of_phases       },
     {"spin_of_nothing",          test_spin_of_nothing         },
     {"warm_start",               test_warm_start              },
