@@ -7549,10 +7549,15 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>evaluation
-/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_dual_energy, icfi_evaluate,
-   icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_plain_direction,
-   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_search, icfi_solve_for,
-   icfi_squares, icfi_take_part */
+/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_astray, icfi_back, icfi_balanced,
+   icfi_cost_rounding, icfi_dual_energy, icfi_error_falls, icfi_evaluate, icfi_exact, icfi_exact_plain,
+   icfi_factor, icfi_find_momentum, icfi_floor_step, icfi_gather_impulses, icfi_good_reach, icfi_handover,
+   icfi_handover_row, icfi_heavy, icfi_heavy_part, icfi_impulse_share, icfi_inside, icfi_last_handover,
+   icfi_least_target, icfi_longer, icfi_longer_by, icfi_mass_times, icfi_near_gradient,
+   icfi_plain_direction, icfi_polish_row, icfi_polished, ICFI_PROFILE, icfi_put_part, icfi_read_directions,
+   icfi_read_potentials, icfi_search, icfi_settled_error, icfi_settled_share, icfi_short_error,
+   icfi_slow_mean, icfi_slow_step, icfi_small_step, icfi_solve_for, icfi_squares, icfi_start_balance,
+   icfi_start_least, icfi_sum_rounding, icfi_take_part, icfi_unit_ahead, icfi_whole_gain, icfi_whole_step */
 
 /* Each island is minimised by itself. One iteration of Newton's method:
 
@@ -8683,9 +8688,9 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>newton
-/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_go_free, icfi_go_to, icfi_has_converged,
-   icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible, icfi_newton_step,
-   icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
+/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_cost_noise, icfi_go_free, icfi_go_to,
+   icfi_has_converged, icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible,
+   icfi_newton_step, icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
 
 /* Where the best velocity is. All islands add to the history: `before` holds the sums over those that
    are done. */
@@ -9138,7 +9143,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
 // Layer 7, continued: where Newton's method is slow
 // >>interior
 /* Offers to those below: icfi_heaviest_unit, icfi_interior_iterate, icfi_interior_mean, icfi_make_units,
-   icfi_warm_units */
+   icfi_path, icfi_warm_units */
 
 /* Newton's method is slow where contacts change between sticking, sliding and open: the gradient there
    saturates, and every iteration moves a few contacts past their corner. The same minimum is that
