@@ -624,6 +624,17 @@ typedef struct icf_transform {
 
 ICFI_EXACT_INLINE_BEGIN
 
+/* private */
+ICFI_INLINE icf_real icfi_max(icf_real a, icf_real b)
+{
+    return a > b ? a : b;
+}
+
+ICFI_INLINE icf_real icfi_min(icf_real a, icf_real b)
+{
+    return a < b ? a : b;
+}
+
 ICFI_INLINE icf_vec3 icf_vec3_make(icf_real x, icf_real y, icf_real z)
 {
     icf_vec3 v;
@@ -5097,9 +5108,9 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 /* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_cone, icfi_cone_make, icfi_contact_check,
    icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode,
    icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good,
-   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_max, icfi_min, icfi_normal_law,
-   icfi_normal_price, icfi_price, icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear,
-   icfi_row_price, icfi_soft, icfi_soft_norm */
+   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price,
+   icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft,
+   icfi_soft_norm */
 
 /* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are
    0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -5146,16 +5157,6 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 enum { ICFI_KINK = 1, ICFI_RANGE = 2, ICFI_WALL = 4, ICFI_QUADRATIC = 8, ICFI_CONSTANT = 16 };
 
 #define ICFI_PI ICF_R(3.14159265358979323846)
-
-static icf_real icfi_max(icf_real a, icf_real b)
-{
-    return a > b ? a : b;
-}
-
-static icf_real icfi_min(icf_real a, icf_real b)
-{
-    return a < b ? a : b;
-}
 
 static int icfi_finite(icf_real x)
 {
