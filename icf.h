@@ -7550,15 +7550,10 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>evaluation
-/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_astray, icfi_back, icfi_balanced,
-   icfi_cost_rounding, icfi_dual_energy, icfi_error_falls, icfi_evaluate, icfi_exact, icfi_exact_plain,
-   icfi_factor, icfi_find_momentum, icfi_floor_step, icfi_gather_impulses, icfi_good_reach, icfi_handover,
-   icfi_handover_row, icfi_heavy, icfi_heavy_part, icfi_impulse_share, icfi_inside, icfi_last_handover,
-   icfi_least_target, icfi_longer, icfi_longer_by, icfi_mass_times, icfi_near_gradient,
-   icfi_plain_direction, icfi_polish_row, icfi_polished, ICFI_PROFILE, icfi_put_part, icfi_read_directions,
-   icfi_read_potentials, icfi_search, icfi_settled_error, icfi_settled_share, icfi_short_error,
-   icfi_slow_mean, icfi_slow_step, icfi_small_step, icfi_solve_for, icfi_squares, icfi_start_balance,
-   icfi_start_least, icfi_sum_rounding, icfi_take_part, icfi_unit_ahead, icfi_whole_gain, icfi_whole_step */
+/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_dual_energy, icfi_evaluate,
+   icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_plain_direction,
+   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_search, icfi_solve_for,
+   icfi_squares, icfi_take_part */
 
 /* Each island is minimised by itself. One iteration of Newton's method:
 
@@ -7578,124 +7573,21 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 
 /* ---- thresholds ----
 
-   Of this section, >>interior and >>solve. Where nothing is said of a measurement, a constant only has to be
-   about right: what it trades is what its comment says. Rounding is in units of ICFI_EPSILON. */
+   Where nothing is said of a measurement a constant only has to be about right: its comment says
+   what it trades. Rounding is in units of ICFI_EPSILON. */
 
 // clang-format off
-
-/* rounding */
-static const icf_real icfi_cost_rounding = 16;        /* of a cost: costs nearer to each other are the same */
 static const icf_real icfi_slope_rounding = 4;        /* of a slope, for the sum of sizes of its terms */
-static const icf_real icfi_sum_rounding = 4;          /* of a gradient, likewise */
-static const icf_real icfi_small_step = 100;          /* of the momentum: after so small a step the next
-                                                         squares the error, unless rounding is all that is
-                                                         left */
-static const icf_real icfi_floor_step = 16;           /* squared, of a clique's speed: moves nothing */
-static const icf_real icfi_last_handover = 1000;      /* an error below it is rounding, and Newton's alone */
-
-/* ends. The error by which SHORT and FLOOR differ is in the interface: icf_stop */
-#ifdef ICF_FLOAT
-static const icf_real icfi_short_error = ICF_R(0.1);
-#else
-static const icf_real icfi_short_error = ICF_R(1e-3);
-#endif
-static const icf_real icfi_impulse_share = 10;        /* tolerances, with impulses alone for a scale */
-static const icf_real icfi_settled_error = ICF_R(0.01); /* of a start that nothing better is looked for */
-static const icf_real icfi_settled_share = ICF_R(0.1); /* the same, with impulses alone for a scale */
-enum {
-    ICFI_STUCK = 20,                                  /* steps that lower neither the error nor the cost:
-                                                         is it rounding? More are lost at the floor, fewer
-                                                         look for it while corners are turned */
-    ICFI_IDLE = 4,                                    /* small steps that do not halve the error, until it
-                                                         is the floor */
-    ICFI_IDLE_FULL = 2                                /* the same, where the line search agrees with the
-                                                         model */
-};
-
-/* the line search */
-static const icf_real icfi_exact = ICF_R(1e-3);       /* the part of the slope that a search may leave,
-                                                         with duals */
-static const icf_real icfi_exact_plain = ICF_R(0.01); /* without: a direction is worth fewer trials then */
 static const icf_real icfi_exact_first = ICF_R(0.01); /* at the whole step, which is taken if it is good */
-static const icf_real icfi_whole_gain = ICF_R(0.9);   /* what it makes of the error, taken without a search */
 static const icf_real icfi_barrier_part = 100;        /* no trial leaves less of a gap than the 100th part:
                                                          from so near a barrier Newton's method is slow to
                                                          return */
 enum {
     ICFI_TRIALS = 100,                                /* the bracket halves at least every other time: they
                                                          end at two neighbouring numbers */
-    ICFI_HALVINGS = 60,                               /* of a step that leads over a barrier: nothing is
-                                                         left of it then */
     ICFI_STIFFENINGS = 6                              /* of a matrix that rounding has made indefinite,
                                                          from 8 ICFI_EPSILON, by 8 each */
 };
-
-/* phases */
-static const icf_real icfi_near_gradient = 200;       /* squares of the gradient over the cost of contacts:
-                                                         below it a start is near */
-static const icf_real icfi_error_falls = ICF_R(0.9);  /* what is left of an error that falls */
-static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
-static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
-enum {
-    ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start ends nowhere, another
-                                                         seldom does */
-    ICFI_DETOURS = 2,                                 /* of AROUND: to v*, to rest */
-    ICFI_PATIENCE = 1,                                /* iterations of START before its error has to fall */
-    ICFI_PATIENCE_NEAR = 6,                           /* where the start is near */
-    ICFI_PATIENCE_ALONE = 10,                         /* of a body by itself, of ICFI_ALONE unknowns at
-                                                         most: few corners to turn, and an interior point
-                                                         iteration costs it more than three of Newton's */
-    ICFI_ALONE = 6,
-    ICFI_TIME = 12,                                   /* iterations, factorizations left: with fewer,
-                                                         INTERIOR ends no better than its start */
-    ICFI_POLISH = 30,                                 /* iterations of POLISH at most */
-    ICFI_RESPITE = 30,                                /* iterations of NEWTON until UNITS begins again:
-                                                         what is curved takes more */
-    ICFI_RESPITE_ASTRAY = 1                           /* where impulses to expect led INTERIOR away */
-};
-
-#ifndef ICF_NO_INTERIOR_POINT
-/* INTERIOR: steps in a row are those with impulses to expect */
-static const icf_real icfi_handover = ICF_R(1e-2);
-static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method from where it is left to
-                                                         end it seldom has to be called back */
-static const icf_real icfi_start_least = ICF_R(0.5);  /* impulses to expect begin at least so high, over
-                                                         the mean cost */
-static const icf_real icfi_start_balance = 40;        /* and at more, the farther they are from the balance
-                                                         of momentum: measured on piles */
-static const icf_real icfi_heavy = ICF_R(1e5);        /* friction that outweighs contacts so much raises
-                                                         all starts: measured */
-static const icf_real icfi_heavy_part = 5;            /* by a fifth of how much: measured */
-static const icf_real icfi_balanced = ICF_R(1e-6);    /* what is left of a balance of momentum that is
-                                                         found */
-static const icf_real icfi_astray = ICF_R(0.1);       /* and of one that is not looked for any longer */
-static const icf_real icfi_slow_step = ICF_R(0.1);    /* a step that leads nowhere is shorter */
-static const icf_real icfi_slow_mean = 2;             /* or does not make the mean so many times less */
-static const icf_real icfi_whole_step = ICF_R(0.9);   /* above it the whole step is tried: near the end it
-                                                         is as good as one iteration more */
-static const icf_real icfi_inside = ICF_R(0.99);      /* what of the way to the edge of its cones a unit
-                                                         goes */
-static const icf_real icfi_unit_ahead = ICF_R(1.3);   /* units go so much farther, in a row, than the one
-                                                         that stands in the way: measured, iterations fall
-                                                         by 5 per cent, and no more with longer steps */
-static const icf_real icfi_least_target = ICF_R(1e-6); /* of the mean: rounding would be next */
-static const icf_real icfi_good_reach = ICF_R(0.9);   /* a step, in a row, that no corrector has to
-                                                         lengthen */
-static const icf_real icfi_longer = ICF_R(1.5);       /* so much longer a step is what a corrector is to
-                                                         allow */
-static const icf_real icfi_longer_by = ICF_R(0.1);    /* or longer by this part of the whole */
-enum {
-    ICFI_MANY = 100,                                  /* of more cliques each is less of the error: from
-                                                         here on it pays */
-    ICFI_INTERIOR = 60,                               /* iterations: 10 to 16 are the rule */
-    ICFI_SLOW = 3,                                    /* in a row that lead nowhere */
-    ICFI_ASTRAY = 8,                                  /* after four there is a balance, or there is none
-                                                         for long */
-    ICFI_CORRECTORS = 3,                              /* of Gondzio: a direction takes half the time of a
-                                                         factor */
-    ICFI_CORRECTORS_ROW = 1                           /* in a row, where one is near enough */
-};
-#endif
 // clang-format on
 
 /* ---- evaluation ---- */
@@ -8693,6 +8585,37 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
    icfi_has_converged, icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible,
    icfi_newton_step, icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
 
+/* ---- thresholds ----
+
+   As those of >>evaluation */
+
+// clang-format off
+static const icf_real icfi_cost_rounding = 16;        /* of a cost: costs nearer to each other are the same */
+static const icf_real icfi_sum_rounding = 4;          /* of a gradient, likewise */
+static const icf_real icfi_small_step = 100;          /* of the momentum: after so small a step the next
+                                                         squares the error, unless rounding is all that is
+                                                         left */
+static const icf_real icfi_floor_step = 16;           /* squared, of a clique's speed: moves nothing */
+static const icf_real icfi_impulse_share = 10;        /* tolerances, with impulses alone for a scale */
+static const icf_real icfi_settled_error = ICF_R(0.01); /* of a start that nothing better is looked for */
+static const icf_real icfi_settled_share = ICF_R(0.1); /* the same, with impulses alone for a scale */
+static const icf_real icfi_exact = ICF_R(1e-3);       /* the part of the slope that a search may leave,
+                                                         with duals */
+static const icf_real icfi_exact_plain = ICF_R(0.01); /* without: a direction is worth fewer trials then */
+static const icf_real icfi_whole_gain = ICF_R(0.9);   /* what it makes of the error, taken without a search */
+enum {
+    ICFI_STUCK = 20,                                  /* steps that lower neither the error nor the cost:
+                                                         is it rounding? More are lost at the floor, fewer
+                                                         look for it while corners are turned */
+    ICFI_IDLE = 4,                                    /* small steps that do not halve the error, until it
+                                                         is the floor */
+    ICFI_IDLE_FULL = 2,                               /* the same, where the line search agrees with the
+                                                         model */
+    ICFI_HALVINGS = 60                                /* of a step that leads over a barrier: nothing is
+                                                         left of it then */
+};
+// clang-format on
+
 /* Where the best velocity is. All islands add to the history: `before` holds the sums over those that
    are done. */
 static void icfi_record(icfi_solve* s, const icfi_island* island)
@@ -9186,6 +9109,29 @@ typedef struct icfi_path {
 } icfi_path;
 
 #ifndef ICF_NO_INTERIOR_POINT
+
+/* ---- thresholds ----
+
+   As those of >>evaluation. A step in a row has impulses to expect. */
+
+// clang-format off
+static const icf_real icfi_inside = ICF_R(0.99);      /* what of the way to the edge of its cones a unit
+                                                         goes */
+static const icf_real icfi_unit_ahead = ICF_R(1.3);   /* units go so much farther, in a row, than the one
+                                                         that stands in the way: measured, iterations fall
+                                                         by 5 per cent, and no more with longer steps */
+static const icf_real icfi_least_target = ICF_R(1e-6); /* of the mean: rounding would be next */
+static const icf_real icfi_good_reach = ICF_R(0.9);   /* a step, in a row, that no corrector has to
+                                                         lengthen */
+static const icf_real icfi_longer = ICF_R(1.5);       /* so much longer a step is what a corrector is to
+                                                         allow */
+static const icf_real icfi_longer_by = ICF_R(0.1);    /* or longer by this part of the whole */
+enum {
+    ICFI_CORRECTORS = 3,                              /* of Gondzio: a direction takes half the time of a
+                                                         factor */
+    ICFI_CORRECTORS_ROW = 1                           /* in a row, where one is near enough */
+};
+// clang-format on
 
 /* ---- one unit ---- */
 
@@ -10175,7 +10121,71 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
    phase ends the solve when the tolerance is met, rounding is all that is left, or a budget is spent.
 
    Newton's method never raises the cost. What INTERIOR and AROUND find is kept only if it lowers the cost.
-   A solve returns what was kept last, in s->best. The numbers are under "thresholds" in >>solver. */
+   A solve returns what was kept last, in s->best. The numbers follow. */
+
+/* ---- thresholds ----
+
+   As those of >>evaluation. A step in a row has impulses to expect. */
+
+// clang-format off
+/* the error by which SHORT and FLOOR differ: icf_stop */
+#ifdef ICF_FLOAT
+static const icf_real icfi_short_error = ICF_R(0.1);
+#else
+static const icf_real icfi_short_error = ICF_R(1e-3);
+#endif
+static const icf_real icfi_near_gradient = 200;       /* squares of the gradient over the cost of contacts:
+                                                         below it a start is near */
+static const icf_real icfi_error_falls = ICF_R(0.9);  /* what is left of an error that falls */
+static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
+static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
+enum {
+    ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start ends nowhere, another
+                                                         seldom does */
+    ICFI_DETOURS = 2,                                 /* of AROUND: to v*, to rest */
+    ICFI_PATIENCE = 1,                                /* iterations of START before its error has to fall */
+    ICFI_PATIENCE_NEAR = 6,                           /* where the start is near */
+    ICFI_PATIENCE_ALONE = 10,                         /* of a body by itself, of ICFI_ALONE unknowns at
+                                                         most: few corners to turn, and an interior point
+                                                         iteration costs it more than three of Newton's */
+    ICFI_ALONE = 6,
+    ICFI_TIME = 12,                                   /* iterations, factorizations left: with fewer,
+                                                         INTERIOR ends no better than its start */
+    ICFI_POLISH = 30,                                 /* iterations of POLISH at most */
+    ICFI_RESPITE = 30,                                /* iterations of NEWTON until UNITS begins again:
+                                                         what is curved takes more */
+    ICFI_RESPITE_ASTRAY = 1                           /* where impulses to expect led INTERIOR away */
+};
+
+#ifndef ICF_NO_INTERIOR_POINT
+static const icf_real icfi_handover = ICF_R(1e-2);
+static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method from where it is left to
+                                                         end it seldom has to be called back */
+static const icf_real icfi_last_handover = 1000;      /* an error below it is rounding, and Newton's alone */
+static const icf_real icfi_start_least = ICF_R(0.5);  /* impulses to expect begin at least so high, over
+                                                         the mean cost */
+static const icf_real icfi_start_balance = 40;        /* and at more, the farther they are from the balance
+                                                         of momentum: measured on piles */
+static const icf_real icfi_heavy = ICF_R(1e5);        /* friction that outweighs contacts so much raises
+                                                         all starts: measured */
+static const icf_real icfi_heavy_part = 5;            /* by a fifth of how much: measured */
+static const icf_real icfi_balanced = ICF_R(1e-6);    /* what is left of a balance of momentum that is
+                                                         found */
+static const icf_real icfi_astray = ICF_R(0.1);       /* and of one that is not looked for any longer */
+static const icf_real icfi_slow_step = ICF_R(0.1);    /* a step that leads nowhere is shorter */
+static const icf_real icfi_slow_mean = 2;             /* or does not make the mean so many times less */
+static const icf_real icfi_whole_step = ICF_R(0.9);   /* above it the whole step is tried: near the end it
+                                                         is as good as one iteration more */
+enum {
+    ICFI_MANY = 100,                                  /* of more cliques each is less of the error: from
+                                                         here on it pays */
+    ICFI_INTERIOR = 60,                               /* iterations: 10 to 16 are the rule */
+    ICFI_SLOW = 3,                                    /* in a row that lead nowhere */
+    ICFI_ASTRAY = 8                                   /* after four there is a balance, or there is none
+                                                         for long */
+};
+#endif
+// clang-format on
 
 typedef enum icfi_phase {
     ICFI_PHASE_START,
