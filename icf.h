@@ -237,10 +237,9 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   slip_tolerance, softness: what sticks creeps at their speed where friction is at 0.7 of its limit. Where
-   contacts are so stiff that they give by less than it creeps in a step, as steel does under its own
-   weight, a pile never quite comes to rest, and steps take iterations for that: a softness of 1e-4 lets
-   most.
+   slip_tolerance, softness: a sticking contact creeps. It creeps at slip_tolerance when friction is at 0.7 of
+   its limit. If the contact deflects by less than that in a step, as steel does under its own weight, a pile
+   never quite rests, and every step takes iterations. With a softness of 1e-4 most piles rest.
 
    STEP BY STEP: A DENSE SYSTEM
 
@@ -1073,9 +1072,9 @@ typedef enum icf_model {
                           Kelvin-Voigt whatever `law` says */
 } icf_model;
 
-/* Lagged friction, torsion and rolling go by the normal impulse of a step before, gamma_n0. What a step went
-   by, from icf_contact_result: for the contact of the next step, if that is as long, as it is. Numbers are
-   N s, not below 0; zeroed, nothing is known. */
+/* Lagged friction, torsion and rolling go by the normal impulse of the step before, gamma_n0. Copy this
+   unchanged from icf_contact_result to the same contact of the next step, if dt is equal. Numbers are N s,
+   not below 0; all zero: nothing is known. */
 typedef struct icf_lag {
     icf_real limit;   /* gamma_n0: between the next two */
     icf_real before;  /* gamma_n0 of the step before */
@@ -1412,8 +1411,7 @@ typedef enum icf_mode {
     ICF_MODE_OPEN,  /* no normal force */
     ICF_MODE_STICK, /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, of SAP up
     to all of it */
-    ICF_MODE_SLIP /* faster. Of what creeps at a few times e, on a slope steeper than that, `share`
-    says so */
+    ICF_MODE_SLIP   /* faster. `share` near 1 marks creep on a slope beyond the friction angle */
 } icf_mode;
 
 /* What a contact did in the last solve of a workspace */
@@ -1559,9 +1557,9 @@ typedef struct icf_world_def {
     int32_t method;   /* icf_method */
     int32_t substeps; /* of each step, with the contacts given before it; default 1 */
     int32_t model;    /* icf_model that icf_default_touch puts in; default lagged */
-    /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest; what
-       comes next then hangs on more than places and velocities (icf_world_save has it), and friction may
-       act for a few steps on what has parted slowly. Default 0 */
+    /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The next
+       step then also depends on that lag, which icf_world_save stores, and friction may act for a few steps
+       on contacts that have parted slowly. Default 0 */
     int32_t settle;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
@@ -5526,10 +5524,10 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
 /* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
    has none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase
    one another for ever. The last two steps are two points of N(L), which falls there, and the limit is
-   where the line through them meets N = L, and is N again where that leaves it. Only of what opens
-   and closes more slowly than friction creeps: a limit between is friction on what has left, and a bounce
-   would feel it. */
-static icf_lag icfi_follow(const icf_contact* c, icf_real impulse, icf_real vn)
+   where the line through them meets N = L, and is N again where that leaves it. This is for contacts that
+   open and close more slowly than friction creeps. Otherwise friction would act on a contact that has
+   separated, and spoil a bounce. */
+static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, icf_real vn)
 {
     const icf_lag* last = &c->lag;
     icf_real dl = last->limit - last->before, way = last->impulse - last->before,
@@ -5707,7 +5705,7 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     most = icfi_min(hardest, beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX);
     t->bounded = icfi_normal_make(c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
     if (t->impulse0 < 0) return ICF_RESULT_BAD_LAW;
-    t->lag = icfi_follow(c, t->impulse0, v0[2]);
+    t->lag = icfi_damp_friction_limit(c, t->impulse0, v0[2]);
     t->impulse0 = t->lag.limit;
     t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
 
@@ -6219,9 +6217,9 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_check_pattern, icfi_check_potentials, icfi_clique_times, icfi_contact_map, icfi_contact_state,
    icfi_factor_masses, icfi_find_islands, icfi_has_levers, icfi_island, icfi_island_at, icfi_island_layout,
    icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms, ICFI_OPTIONS_COOKIE, icfi_push_lever,
-   icfi_read_lever, icfi_read_link, icfi_refuse, icfi_row_state, icfi_run, icfi_sizes, icfi_solve,
-   icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_sum_sizes,
-   icfi_unit, icfi_unit_role, icfi_weigh */
+   icfi_read_lever, icfi_read_link, icfi_refuse, icfi_row_state, icfi_run, icfi_scale_and_free_momentum,
+   icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
+   icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role */
 
 /* The arrays of the caller are checked once, at the door, and cut into islands, groups of cliques that
    links and couplings connect. Contacts and rows become terms, with all that depends on the step and
@@ -7045,7 +7043,7 @@ static void icfi_clique_times(const icfi_solve* s, int32_t c, const icf_real* x,
 }
 
 /* D = diag(A)^-1/2, and the momentum A v* */
-static void icfi_weigh(icfi_solve* s)
+static void icfi_scale_and_free_momentum(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, j;
@@ -8581,7 +8579,7 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>newton
-/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_cost_noise, icfi_go_free, icfi_go_to,
+/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_cost_noise, icfi_evaluate_at, icfi_go_free,
    icfi_has_converged, icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible,
    icfi_newton_step, icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
 
@@ -8674,7 +8672,7 @@ static void icfi_copy_motion(const icfi_island* island, const icf_real* from, ic
 }
 
 /* Goes to v, and finds all that is to know there. */
-static void icfi_go_to(icfi_solve* s, icfi_island* island, const icf_real* v)
+static void icfi_evaluate_at(icfi_solve* s, icfi_island* island, const icf_real* v)
 {
     icfi_copy_motion(island, v, s->v);
     icfi_evaluate(s, island);
@@ -8683,7 +8681,7 @@ static void icfi_go_to(icfi_solve* s, icfi_island* island, const icf_real* v)
 /* Goes to v*. Answers the scale of the cost. */
 static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 {
-    icfi_go_to(s, island, s->p->v_free);
+    icfi_evaluate_at(s, island, s->p->v_free);
     return icfi_scale_of_cost(s, island);
 }
 
@@ -8697,8 +8695,8 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
     return 0;
 }
 
-/* SAP (26); and ten times that with the impulses alone for a scale: what is fast, or tied to what is, has a
-   momentum in which its friction would drown. */
+/* SAP (26); and ten times that with the impulses alone for a scale. A fast body's momentum would hide an
+   error as large as its friction. */
 static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
 {
     icf_real tolerance = s->options->tolerance;
@@ -8744,7 +8742,7 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
         icfi_copy_motion(island, s->v, s->from);
         icfi_stop_island(s, island);
         if (!island->feasible || !icfi_has_converged(s, island)) {
-            icfi_go_to(s, island, s->from);
+            icfi_evaluate_at(s, island, s->from);
         }
     }
     return island->feasible && island->error < icfi_settled_error &&
@@ -8951,7 +8949,7 @@ static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
         icfi_evaluate(s, island);
         if (island->feasible) return 1;
     }
-    icfi_go_to(s, island, s->from);
+    icfi_evaluate_at(s, island, s->from);
     return 0;
 }
 
@@ -9008,7 +9006,7 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
     if (island->feasible && island->error < icfi_whole_gain * progress->best &&
         island->cost <= cost)
         return 1;
-    icfi_go_to(s, island, s->from);
+    icfi_evaluate_at(s, island, s->from);
     return 0;
 }
 
@@ -9393,7 +9391,7 @@ ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], i
 }
 
 /* The target s o lambda = mu omega, in the first order */
-ICFI_HOT void icfi_unit_aim(icfi_unit* t, icf_real mu)
+ICFI_HOT void icfi_unit_set_target(icfi_unit* t, icf_real mu)
 {
     icf_real f = mu * t->omega * t->by_s;
     if (t->kind == ICFI_UNIT_NORMAL) {
@@ -9411,7 +9409,7 @@ ICFI_HOT void icfi_unit_aim(icfi_unit* t, icf_real mu)
 ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], b[4], c[4], slope, bend;
-    icfi_unit_aim(t, mu);
+    icfi_unit_set_target(t, mu);
     if (t->kind == ICFI_UNIT_NORMAL) {
         t->p[0] -= t->d.s[0] * t->d.lam[0] * t->by_s;
     } else {
@@ -9433,7 +9431,7 @@ ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 ICFI_HOT void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 {
     icf_real slope, bend;
-    icfi_unit_aim(t, mu);
+    icfi_unit_set_target(t, mu);
     if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
@@ -9894,7 +9892,7 @@ ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
         t->ru = t->kind == ICFI_UNIT_SAP ? 0 : slope - t->lam[0];
         icfi_unit_scale(t);
         icfi_unit_set_hessian(s, t);
-        icfi_unit_aim(t, 0);
+        icfi_unit_set_target(t, 0);
         icfi_unit_target(t);
         icfi_unit_set_impulse(s, t);
     }
@@ -10237,7 +10235,7 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
 /* Goes to the best velocity so far, if what was evaluated last is not there. */
 static void icfi_go_to_best(icfi_solve* s, icfi_island* island)
 {
-    if (!island->at_best) icfi_go_to(s, island, s->best);
+    if (!island->at_best) icfi_evaluate_at(s, island, s->best);
     island->at_best = 1;
 }
 
@@ -10404,7 +10402,7 @@ static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_cour
         count += s->contact_start[link + 1] - s->contact_start[link];
         count += s->row_start[link + 1] - s->row_start[link];
     }
-    icfi_go_to(s, island, s->start);
+    icfi_evaluate_at(s, island, s->start);
     start = c->own / (icf_real)count;
     if (!(start > 0)) return ICFI_PHASE_NEWTON;
     c->interior.expected = s->guesses && !(height > 0);
@@ -10491,7 +10489,7 @@ static icfi_phase icfi_take_over(icfi_solve* s, icfi_island* island, icfi_course
     c->again = island->iterations + c->respite;
     c->newton.best = ICF_REAL_MAX;
     c->newton.plain = 0;
-    icfi_go_to(s, island, s->best);
+    icfi_evaluate_at(s, island, s->best);
     return stop == ICF_STOP_NONE ? icfi_descend(s, island, c) : icfi_finish(s, island, c, stop);
 }
 
@@ -10520,7 +10518,7 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
         for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
     }
     icfi_evaluate(s, island);
-    if (!island->feasible || !(island->cost < cost)) icfi_go_to(s, island, s->from);
+    if (!island->feasible || !(island->cost < cost)) icfi_evaluate_at(s, island, s->from);
 }
 
 /* The course of an island from s->v, and its first phase */
@@ -10540,7 +10538,7 @@ static void icfi_begin_course(icfi_solve* s, icfi_island* island, icf_real own, 
     if (s->guesses && !settled) icfi_start_from_guess(s, island);
     /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
     c->near = settled || island->gradient * island->gradient < icfi_near_gradient * own;
-    /* impulses to expect are for steps in a row, where what is not near is hard */
+    /* guesses come from the previous step: a start that is poor despite them means a hard step */
     c->patience = c->near ? ICFI_PATIENCE_NEAR : s->guesses ? 0 : ICFI_PATIENCE;
     c->newton.plain = island->unknowns <= ICFI_ALONE;
     if (c->newton.plain) c->patience = ICFI_PATIENCE_ALONE;
@@ -10573,7 +10571,7 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
     /* what ends short is no worse than the start, even if a law that is not convex misled the search */
     if (island->stop > ICF_STOP_FLOOR &&
         island->cost > c.start_cost + icfi_cost_noise(c.start_cost)) {
-        icfi_go_to(s, island, s->start);
+        icfi_evaluate_at(s, island, s->start);
     }
     return island->convex ? ICF_RESULT_OK : ICF_RESULT_NOT_SPD;
 }
@@ -11008,7 +11006,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
     if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
-    icfi_weigh(&s);
+    icfi_scale_and_free_momentum(&s);
     s.bound = icfi_mass_bound(&s);
     islands = icfi_find_islands(&s);
     for (i = 0; i < s.sizes.unknowns; i++) s.v[i] = v[i];
@@ -11666,12 +11664,12 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 // Layer 9: the world: bodies, joints, time
 // >>world-state
 /* Offers to those below: icfi_axes, icfi_blend, icfi_bodies_of, icfi_body, ICFI_BODY_COOKIE, icfi_compose,
-   icfi_constraint, ICFI_CONSTRAINT_COOKIE, icfi_copy_bytes, icfi_dump, icfi_free_dofs, icfi_front_open,
-   icfi_hash_number, icfi_header, icfi_header_of, icfi_inertia, icfi_inertia_is_one, icfi_invert,
-   icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_joints_of, icfi_kind_of,
-   icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room, icfi_memory, icfi_motion,
-   icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open, icfi_solver_guess, icfi_spatial, icfi_touching,
-   icfi_transform_point, icfi_tree_most, icfi_turn_by_vector, icfi_turn_on, icfi_world_full,
+   icfi_constraint, ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_dump, icfi_free_dofs,
+   icfi_front_open, icfi_hash_number, icfi_header, icfi_header_of, icfi_inertia, icfi_inertia_is_valid,
+   icfi_invert, icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_joints_of,
+   icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room, icfi_motion,
+   icfi_rotate_on, icfi_rotation_of, icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open,
+   icfi_solver_guess, icfi_spatial, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full,
    icfi_world_grow, icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
 /* A clique of the solver is a tree: a body that nothing holds (6 velocities: of
@@ -11746,12 +11744,12 @@ typedef struct icfi_constraint {
 } icfi_constraint;
 
 /* A contact that acted in the last step; behind these, one whose friction could have */
-typedef struct icfi_memory {
+typedef struct icfi_contact_cache {
     icf_real impulse[3]; /* of its last substep, along t1, t2, normal */
     icf_lag lag;
     uint64_t id;
     int32_t body[2];
-} icfi_memory;
+} icfi_contact_cache;
 
 typedef struct icfi_header {
     icf_real gravity[3], tolerance, time;
@@ -11851,7 +11849,7 @@ typedef struct icfi_sim {
     icfi_body* body;
     icfi_joint* joint;
     icfi_constraint* constraint;
-    icfi_memory* memory;
+    icfi_contact_cache* memory;
 
     icfi_session* session;
     icfi_world_tree* tree;
@@ -11885,7 +11883,7 @@ typedef struct icfi_sim {
         *end; /* where bodies are, and where the solve before would take them: `motion` of a pass */
     int32_t pass;                             /* solves of this substep before this one */
     icf_real *stiffening, *stiffening_before; /* of each body: xx, yy, zz, xy, xz, yz */
-    icfi_memory* memory_next;
+    icfi_contact_cache* memory_next;
     int32_t* table; /* of the memories, by hash */
     uint8_t* met;   /* memories that a touch was found for */
     icf_event* event;
@@ -11910,12 +11908,12 @@ typedef struct icfi_sim {
 /* ---- small math ---- */
 
 /* Small math that is called rather than inlined: it is long, and called from many places. */
-static ICFI_NOINLINE icf_quat icfi_turn_by_vector(icf_vec3 r)
+static ICFI_NOINLINE icf_quat icfi_rotation_of(icf_vec3 r)
 {
     return icf_quat_from_rotation_vector(r);
 }
 
-static ICFI_NOINLINE icf_quat icfi_turn_on(icf_quat q, icf_vec3 w, icf_real h)
+static ICFI_NOINLINE icf_quat icfi_rotate_on(icf_quat q, icf_vec3 w, icf_real h)
 {
     return icf_quat_integrate(q, w, h);
 }
@@ -12011,7 +12009,7 @@ static void icfi_header_make(icfi_header* h, const icf_world_def* d)
     h->record[0] = sizeof(icfi_body);
     h->record[1] = sizeof(icfi_joint);
     h->record[2] = sizeof(icfi_constraint);
-    h->record[3] = sizeof(icfi_memory);
+    h->record[3] = sizeof(icfi_contact_cache);
     h->bodies = d->bodies;
     h->joints = d->joints;
     h->constraints = d->constraints;
@@ -12086,7 +12084,7 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
     ICFI_TAKE(body, icfi_body, h->bodies);
     ICFI_TAKE(joint, icfi_joint, h->joints);
     ICFI_TAKE(constraint, icfi_constraint, h->constraints);
-    ICFI_TAKE(memory, icfi_memory, n);
+    ICFI_TAKE(memory, icfi_contact_cache, n);
 
     ICFI_TAKE(session, icfi_session, 1);
     ICFI_TAKE(touch, icf_touch, n);
@@ -12152,7 +12150,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(end, icfi_motion, turns);
     ICFI_TAKE(stiffening, icf_real, 6 * turns);
     ICFI_TAKE(stiffening_before, icf_real, 6 * turns);
-    ICFI_TAKE(memory_next, icfi_memory, n);
+    ICFI_TAKE(memory_next, icfi_contact_cache, n);
     while (size < 2 * n) size *= 2;
     s->table_size = size;
     ICFI_TAKE(table, int32_t, size);
@@ -12271,7 +12269,7 @@ static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
     icfi_copy_bytes(to->joint, from->joint, (size_t)h->joint_end * sizeof(icfi_joint));
     icfi_copy_bytes(to->constraint, from->constraint,
                     (size_t)h->constraint_end * sizeof(icfi_constraint));
-    icfi_copy_bytes(to->memory, from->memory, (size_t)h->memories * sizeof(icfi_memory));
+    icfi_copy_bytes(to->memory, from->memory, (size_t)h->memories * sizeof(icfi_contact_cache));
 }
 
 /* The capacities that a world must have at least */
@@ -12574,8 +12572,8 @@ static uint64_t icfi_state_hash(const icfi_header* header, const void* body, con
                              ICFI_REALS_BEFORE(icfi_joint, user), 1);
     hash = icfi_hash_records(hash, constraint, h.constraint_end, sizeof(icfi_constraint),
                              ICFI_REALS_BEFORE(icfi_constraint, user), 1);
-    return icfi_hash_records(hash, memory, h.memories, sizeof(icfi_memory),
-                             ICFI_REALS_BEFORE(icfi_memory, id), 1);
+    return icfi_hash_records(hash, memory, h.memories, sizeof(icfi_contact_cache),
+                             ICFI_REALS_BEFORE(icfi_contact_cache, id), 1);
 }
 
 /* Of saved bytes: the capacities too */
@@ -12603,7 +12601,7 @@ static size_t icfi_saved_bytes(const icfi_header* h)
     n = icfi_plus(n, icfi_times((size_t)h->body_end, sizeof(icfi_body)));
     n = icfi_plus(n, icfi_times((size_t)h->joint_end, sizeof(icfi_joint)));
     n = icfi_plus(n, icfi_times((size_t)h->constraint_end, sizeof(icfi_constraint)));
-    return icfi_plus(n, icfi_times((size_t)h->memories, sizeof(icfi_memory)));
+    return icfi_plus(n, icfi_times((size_t)h->memories, sizeof(icfi_contact_cache)));
 }
 
 ICF_API size_t icf_world_save_bytes(const icf_world* world)
@@ -12629,11 +12627,11 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     to += (size_t)h.joint_end * sizeof(icfi_joint);
     icfi_copy_bytes(to, s.constraint, (size_t)h.constraint_end * sizeof(icfi_constraint));
     to += (size_t)h.constraint_end * sizeof(icfi_constraint);
-    icfi_copy_bytes(to, s.memory, (size_t)h.memories * sizeof(icfi_memory));
+    icfi_copy_bytes(to, s.memory, (size_t)h.memories * sizeof(icfi_contact_cache));
     return ICF_RESULT_OK;
 }
 
-static int icfi_inertia_is_one(const icf_real i[6])
+static int icfi_inertia_is_valid(const icf_real i[6])
 {
     icf_real size = icfi_max(icfi_max(i[0], i[1]), i[2]), noise = 100 * ICFI_EPSILON * size;
     icf_real det = i[0] * (i[1] * i[2] - i[5] * i[5]) - i[3] * (i[3] * i[2] - i[5] * i[4]) +
@@ -12715,7 +12713,7 @@ static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
         if (icfi_kind_of(&b) > ICF_BODY_KINEMATIC || icfi_locks_of(&b) > 63u) return 0;
         if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_body, user), ICFI_AT(const icf_real, &b, 0)))
             return 0;
-        if (b.mass < 0 || !icfi_inertia_is_one(b.inertia)) return 0;
+        if (b.mass < 0 || !icfi_inertia_is_valid(b.inertia)) return 0;
         if (!icfi_slot_is(b.joint, s->h.joint_end)) return 0;
         if (b.joint < 0) continue;
         icfi_saved_joint(s, b.joint, &j);
@@ -12774,7 +12772,7 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
         }
     }
     for (i = 0; i < s->h.memories; i++) {
-        icfi_memory m;
+        icfi_contact_cache m;
         ICFI_MEMCPY(&m, s->memory + (size_t)i * sizeof m, sizeof m);
         if (!icfi_all_finite(6, m.impulse) || !icfi_lag_is_good(&m.lag)) return 0;
         if (!icfi_slot_is(m.body[0], s->h.body_end) || !icfi_slot_is(m.body[1], s->h.body_end))
@@ -12928,7 +12926,7 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
     icfi_copy_bytes(s.joint, saved.joint, (size_t)h->joint_end * sizeof(icfi_joint));
     icfi_copy_bytes(s.constraint, saved.constraint,
                     (size_t)h->constraint_end * sizeof(icfi_constraint));
-    icfi_copy_bytes(s.memory, saved.memory, (size_t)h->memories * sizeof(icfi_memory));
+    icfi_copy_bytes(s.memory, saved.memory, (size_t)h->memories * sizeof(icfi_contact_cache));
     icfi_session_begin(&s);
     return ICF_RESULT_OK;
 }
@@ -12950,10 +12948,10 @@ static void icfi_load_motion(icfi_sim* s)
 // Layer 9, continued: bodies that joints connect, and bodies alone
 // >>trees
 /* Offers to those below: icfi_before_turning, icfi_body_mass, icfi_carrier_speed, icfi_drift,
-   icfi_find_columns, icfi_find_speeds, icfi_free_body, icfi_free_column, icfi_free_tree,
-   icfi_gather_velocity, icfi_integrate_tree, icfi_joint_error, icfi_mass_matrix, icfi_motor_is_free,
-   icfi_place_tree, icfi_pose, icfi_root_velocity, icfi_set_speeds, icfi_slide_column, icfi_sort_trees,
-   icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric, icfi_symmetric_inverse, icfi_tree_room,
+   icfi_find_columns, icfi_find_speeds, icfi_free_column, icfi_gather_velocity, icfi_integrate_tree,
+   icfi_joint_error, icfi_mass_matrix, icfi_motor_is_free, icfi_place_tree, icfi_pose, icfi_predict_body,
+   icfi_predict_tree, icfi_root_velocity, icfi_set_speeds, icfi_slide_column, icfi_sort_trees, icfi_sorted,
+   icfi_spatial_dot, icfi_spatial_make, icfi_symmetric, icfi_symmetric_inverse, icfi_tree_room,
    icfi_turn_by, icfi_turn_error, icfi_turned_inertia */
 
 static int32_t icfi_free_dofs(uint32_t locks)
@@ -13069,16 +13067,16 @@ static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
 {
     icf_transform t = icf_transform_identity();
     switch (kind) {
-    case ICF_JOINT_REVOLUTE: t.q = icfi_turn_by_vector(icf_vec3_make(0, 0, q[0])); break;
+    case ICF_JOINT_REVOLUTE: t.q = icfi_rotation_of(icf_vec3_make(0, 0, q[0])); break;
     case ICF_JOINT_PRISMATIC: t.p.z = q[0]; break;
     case ICF_JOINT_BALL: t.q = icf_quat_make(q[0], q[1], q[2], q[3]); break;
     case ICF_JOINT_PLANAR:
         t.p = icf_vec3_make(q[0], q[1], 0);
-        t.q = icfi_turn_by_vector(icf_vec3_make(0, 0, q[2]));
+        t.q = icfi_rotation_of(icf_vec3_make(0, 0, q[2]));
         break;
     case ICF_JOINT_UNIVERSAL:
-        t.q = icf_quat_mul(icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0)),
-                           icfi_turn_by_vector(icf_vec3_make(0, q[1], 0)));
+        t.q = icf_quat_mul(icfi_rotation_of(icf_vec3_make(q[0], 0, 0)),
+                           icfi_rotation_of(icf_vec3_make(0, q[1], 0)));
         break;
     default: break;
     }
@@ -13173,7 +13171,7 @@ static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const ic
     case ICF_JOINT_UNIVERSAL:
         column[0] = icfi_turn_column(r.x, base.p, o);
         column[1] = icfi_turn_column(
-            icf_quat_rotate(icf_quat_mul(base.q, icfi_turn_by_vector(icf_vec3_make(q[0], 0, 0))),
+            icf_quat_rotate(icf_quat_mul(base.q, icfi_rotation_of(icf_vec3_make(q[0], 0, 0))),
                             icf_vec3_make(0, 1, 0)),
             base.p, o);
         by_parent[0] = 1;
@@ -13327,7 +13325,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
             icf_vec3 l, a;
             icfi_root_velocity(s, p, u, &l, &a);
             to[p->body].x = icf_vec3_add_scaled(from[p->body].x, h, l);
-            to[p->body].q = icfi_turn_on(from[p->body].q, a, h);
+            to[p->body].q = icfi_rotate_on(from[p->body].q, a, h);
             continue;
         }
         q = position + 4 * p->joint;
@@ -13335,7 +13333,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
         if (s->joint[p->joint].kind == ICF_JOINT_BALL) {
             icf_quat r = icf_quat_make(q[0], q[1], q[2], q[3]);
             icf_vec3 turn = icf_vec3_make(h * u[0], h * u[1], h * u[2]);
-            r = icf_quat_normalize(icf_quat_mul(r, icfi_turn_by_vector(turn)));
+            r = icf_quat_normalize(icf_quat_mul(r, icfi_rotation_of(turn)));
             out[0] = r.x;
             out[1] = r.y;
             out[2] = r.z;
@@ -13599,8 +13597,8 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
 }
 
 /* The state part way between the start of the step and its end with velocities v: `lean` of the way */
-static void icfi_lean(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
-                      icf_real share)
+static void icfi_state_at_theta(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
+                                icf_real share)
 {
     const icf_real* v0 = s->v0 + tree->dof;
     icf_real* mean = s->change + tree->dof;
@@ -13682,7 +13680,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         const icfi_motion* motion = s->motion;
         icf_real change = 0, size = 0;
         if (!euler) {
-            icfi_lean(s, tree, v, theta);
+            icfi_state_at_theta(s, tree, v, theta);
             if (tree->carrier >= 0) s->half[tree->carrier] = s->motion[tree->carrier];
             icfi_place_tree(s, tree, s->half, s->half_position);
             motion = s->half;
@@ -13694,7 +13692,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
         icfi_add_rotors(s, tree, r, f);
         /* springs and dampers, which lean forward also in symplectic Euler */
-        icfi_lean(s, tree, v, s->lean);
+        icfi_state_at_theta(s, tree, v, s->lean);
         for (i = 0; i < n; i++) mean[i] = s->lean * v[i] + (1 - s->lean) * v0[i];
         icfi_joint_efforts(s, tree, s->half_position, mean, r, d);
         for (i = 0; i < n; i++) {
@@ -13736,7 +13734,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
 
 /* The free velocities of a tree by the world's method; by symplectic Euler where the step is too long beside
    what turns for that to be solved. */
-static icf_result icfi_free_tree(icfi_sim* s, icfi_world_tree* tree)
+static icf_result icfi_predict_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_result result = ICF_RESULT_NOT_CONVERGED;
     if (s->header->method != ICF_METHOD_SYMPLECTIC_EULER) result = icfi_balance_tree(s, tree, 0);
@@ -13786,7 +13784,7 @@ static int icfi_turn_by(const icfi_body* b, const icfi_motion* m, icf_vec3 t, ic
 }
 
 /* The free velocities of a body alone. No gyroscopic term: icfi_drift has it. */
-static icf_result icfi_free_body(icfi_sim* s, const icfi_world_tree* tree)
+static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
 {
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
@@ -14047,7 +14045,7 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
     m->w = a;
     if (icf_vec3_dot(mean, mean) == 0 && icf_vec3_dot(a, a) == 0) return;
     if ((icfi_locks_of(b) >> 3) || icfi_is_round(b->inertia)) { /* momentum is along the velocity */
-        m->q = icfi_turn_on(m->q, mean, s->h);
+        m->q = icfi_rotate_on(m->q, mean, s->h);
     } else {
         icfi_drift_turn(b, m, mean, a, s->h);
     }
@@ -14065,7 +14063,7 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
 }
 
 /* Makes the clique of a tree, when the first link reads it, which also numbers them. */
-static ICFI_NOINLINE void icfi_touch_tree(icfi_sim* s, icfi_world_tree* tree)
+static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_problem* p = &s->problem;
     int32_t n = tree->dofs, at = s->velocities, i;
@@ -14113,7 +14111,7 @@ static inline icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t link = s->problem.links - 1;
     size_t at = s->block_used;
-    if (tree->clique < 0) icfi_touch_tree(s, tree);
+    if (tree->clique < 0) icfi_add_clique(s, tree);
     s->block_clique[s->link_start[link + 1]++] = tree->clique;
     s->block_used = at + (size_t)s->link_rows[link] * (size_t)tree->dofs;
     return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
@@ -14365,7 +14363,7 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
             c->link = link;
             c->point = rows == 6 ? icf_vec3_sub(point, origin) : icf_vec3_make(0, 0, 0);
             if (s->touching[k].memory >= 0 && first) {
-                const icfi_memory* m = s->memory + s->touching[k].memory;
+                const icfi_contact_cache* m = s->memory + s->touching[k].memory;
                 c->impulse_guess = icf_vec3_make(m->impulse[0], m->impulse[1], m->impulse[2]);
                 if (s->header->settle) c->lag = m->lag;
             }
@@ -14986,7 +14984,7 @@ static void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
     /* masses are those of the start, wherever the constraint is made linear */
     for (i = 0; c->kind != ICF_CONSTRAINT_COUPLER && i < 2; i++) {
         icfi_world_tree* tree = icfi_tree_of(s, c->body[i]);
-        if (tree && tree->clique < 0) icfi_touch_tree(s, tree);
+        if (tree && tree->clique < 0) icfi_add_clique(s, tree);
     }
     icfi_link_constraint_at(s, slot, bias_at);
     s->motion = s->start;
@@ -15161,7 +15159,7 @@ static void icfi_move_kinematic(icfi_sim* s)
         if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
             continue;
         m->x = icf_vec3_add_scaled(m->x, s->h, m->v);
-        if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_turn_on(m->q, m->w, s->h);
+        if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_rotate_on(m->q, m->w, s->h);
     }
 }
 
@@ -15205,7 +15203,7 @@ static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s, int first)
     for (i = 0; i < s->session->trees; i++) {
         icfi_world_tree* tree = s->tree + i;
         icfi_gather_velocity(s, tree, s->motion, s->velocity, s->v0 + tree->dof);
-        result = tree->single ? icfi_free_body(s, tree) : icfi_free_tree(s, tree);
+        result = tree->single ? icfi_predict_body(s, tree) : icfi_predict_tree(s, tree);
         if (result != ICF_RESULT_OK) return result;
     }
     return icfi_make_problem(s, first);
@@ -15430,7 +15428,7 @@ static inline int icfi_names_body(const icfi_sim* s, icf_body b)
 
 /* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
    refused. */
-static icf_result icfi_meet_touches(icfi_sim* s)
+static icf_result icfi_match_touches(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     icf_world* w = s->world;
@@ -15442,7 +15440,7 @@ static icf_result icfi_meet_touches(icfi_sim* s)
     while (s->table_size / 2 >= 2 * (size_t)h->memories && s->table_size > 4) s->table_size /= 2;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
     for (i = 0; i < h->memories; i++) {
-        const icfi_memory* m = s->memory + i;
+        const icfi_contact_cache* m = s->memory + i;
         s->met[i] = 0;
         at = icfi_touch_key(m->id, m->body[0], m->body[1], s->table_size);
         while (s->table[at] >= 0) at = (at + 1) & (s->table_size - 1);
@@ -15488,7 +15486,7 @@ static icf_result icfi_meet_touches(icfi_sim* s)
         if (!touch->id) continue;
         at = icfi_touch_key(touch->id, t->body[0], t->body[1], s->table_size);
         for (; s->table[at] >= 0; at = (at + 1) & (s->table_size - 1)) {
-            const icfi_memory* m = s->memory + s->table[at];
+            const icfi_contact_cache* m = s->memory + s->table[at];
             if (m->id != touch->id || m->body[0] != t->body[0] || m->body[1] != t->body[1])
                 continue;
             if (s->met[s->table[at]]) break; /* the same name twice */
@@ -15527,7 +15525,7 @@ static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
 {
     const icfi_touching* t = s->touching + touch;
     const icf_contact_result* r = s->result + touch;
-    icfi_memory* m = s->memory_next + at;
+    icfi_contact_cache* m = s->memory_next + at;
     ICFI_MEMSET(m, 0, sizeof *m);
     m->impulse[0] = r->impulse.x;
     m->impulse[1] = r->impulse.y;
@@ -15554,7 +15552,7 @@ static void icfi_remember_touches(icfi_sim* s)
         if (now) icfi_remember(s, i, count++);
     }
     for (i = 0; i < s->header->pressed; i++) {
-        const icfi_memory* m = s->memory + i;
+        const icfi_contact_cache* m = s->memory + i;
         if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body[0], m->body[1], m->id, 0);
     }
     session->pressed = count;
@@ -15603,7 +15601,8 @@ static void icfi_commit(icfi_sim* s)
         if (icfi_is_kept(s, c, ICF_R(0.001))) c->flags |= ICFI_KEPT;
     }
     h->posed = 0;
-    icfi_copy_bytes(s->memory, s->memory_next, (size_t)session->memories * sizeof(icfi_memory));
+    icfi_copy_bytes(s->memory, s->memory_next,
+                    (size_t)session->memories * sizeof(icfi_contact_cache));
     h->memories = session->memories;
     h->pressed = session->pressed;
     h->time += session->dt;
@@ -15646,7 +15645,7 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
     s->hold = icfi_max(s->hold, icfi_min(h->hold, 32 * s->hold) - ICF_R(0.05) * dt);
     s->step_before = h->step_before;
     s->turned = h->h;
-    return icfi_meet_touches(s);
+    return icfi_match_touches(s);
 }
 
 /* One try at a step, in the room there is: all of it but its end, icfi_commit. Where constraints make energy
@@ -15905,7 +15904,7 @@ static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
     if (d->linear_damping < 0 || d->angular_damping < 0) reason = "damping";
     if (reason) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason);
     if (ICF_FABS(i->x.y - i->y.x) > noise || ICF_FABS(i->x.z - i->z.x) > noise ||
-        ICF_FABS(i->y.z - i->z.y) > noise || !icfi_inertia_is_one(six)) {
+        ICF_FABS(i->y.z - i->z.y) > noise || !icfi_inertia_is_valid(six)) {
         return icfi_world_refuse(w, ICF_RESULT_NOT_SPD, 0, "inertia");
     }
     return ICF_RESULT_OK;

@@ -597,8 +597,8 @@ ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def);
 ICF_API void icf_scene_destroy(icf_scene* scene);
 #endif
 
-/* The world and the shapes together, as icf_world_save and so on do it; not what colliders destroyed since
-   the last step touched, of which a scene that is loaded tells no end. */
+/* The world and the shapes together, as icf_world_save and so on do it. Pending ENDED events of colliders
+   that were destroyed since the last step are not saved. */
 ICF_API size_t icf_scene_save_bytes(const icf_scene* scene);
 ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity);
 ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count);
@@ -1420,9 +1420,9 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
 // ------------------------------------------------------------------------------------------------
 // Two boxes, and two shapes of any kind
 // >>boxes
-/* Offers to those below: icfi_gafter, icfi_gaxis, icfi_gboxes, icfi_gboxes_axis, icfi_gboxes_distance,
-   icfi_gboxes_make, icfi_gboxes_patch, icfi_gboxes_witness, icfi_gcopy3, icfi_gnext, icfi_gon_b,
-   icfi_gpatch, icfi_gsphere_any */
+/* Offers to those below: icfi_gaxis, icfi_gboxes, icfi_gboxes_axis, icfi_gboxes_distance, icfi_gboxes_make,
+   icfi_gboxes_patch, icfi_gboxes_witness, icfi_gcopy3, icfi_gnext, icfi_gon_b, icfi_gpatch,
+   icfi_gsphere_any, icfi_pair_is_swapped */
 
 /* The axis after axis i, and without a branch: which axes take part is as good as random to a processor */
 static inline int icfi_gnext(int i)
@@ -2371,8 +2371,8 @@ static ICFI_GNOINLINE int icfi_gafter_slow(const icf_shape* a, const icf_transfo
     return 0;
 }
 
-static inline int icfi_gafter(const icf_shape* a, const icf_transform* ta, const icf_shape* b,
-                              const icf_transform* tb)
+static inline int icfi_pair_is_swapped(const icf_shape* a, const icf_transform* ta,
+                                       const icf_shape* b, const icf_transform* tb)
 {
     if (a->kind != b->kind) return a->kind > b->kind;
     if (a->radius != b->radius) return a->radius > b->radius;
@@ -2549,7 +2549,7 @@ ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* b
     wa.body = body_a;
     wb.body = body_b;
     wa.place = wb.place = NULL;
-    if (icfi_gafter(a, body_a, b, body_b)) {
+    if (icfi_pair_is_swapped(a, body_a, b, body_b)) {
         icf_vec3 p;
         icfi_gpair(b, &wb, a, &wa, out);
         p = out->point_a;
@@ -2570,7 +2570,7 @@ ICF_API int icf_shape_near(const icf_shape* a, const icf_transform* body_a, cons
         icfi_gplace fa, fb;
         icfi_gboxes x;
         icfi_gaxis axis;
-        if (icfi_gafter(a, body_a, b, body_b)) {
+        if (icfi_pair_is_swapped(a, body_a, b, body_b)) {
             const icf_shape* swap = a;
             const icf_transform* swap_body = body_a;
             a = b;
@@ -3557,8 +3557,8 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
     wa.body = body_a;
     wb.body = body_b;
     wa.place = wb.place = NULL;
-    icfi_gmanifold(a, &wa, b, &wb, icfi_gafter(a, body_a, b, body_b), margin, most, previous_axis,
-                   out);
+    icfi_gmanifold(a, &wa, b, &wb, icfi_pair_is_swapped(a, body_a, b, body_b), margin, most,
+                   previous_axis, out);
     return ICF_RESULT_OK;
 }
 
@@ -4664,11 +4664,11 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // ------------------------------------------------------------------------------------------------
 // Layer 13: the scene
 // >>scene
-/* Offers to those below: icfi_collider, icfi_collider_name, icfi_collider_remove, icfi_is_ground,
-   icfi_pair_now, icfi_pair_state, ICFI_PLACE_AT, icfi_scene_compose, icfi_scene_event_fill,
+/* Offers to those below: icfi_collider, icfi_collider_cache, icfi_collider_name, icfi_collider_remove,
+   icfi_is_ground, icfi_pair_now, icfi_pair_state, ICFI_PLACE_AT, icfi_scene_compose, icfi_scene_event_fill,
    icfi_scene_header, icfi_scene_is, ICFI_SCENE_MAGIC, icfi_scene_of_world, icfi_scene_point,
-   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_scene_turn, icfi_seen, icfi_stage,
-   icfi_stage_begin, icfi_stage_open */
+   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_scene_turn, icfi_stage, icfi_stage_begin,
+   icfi_stage_open */
 
 /* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
    meet, a manifold, whose points become touches of the world; the step of the world; and what of that
@@ -4725,7 +4725,7 @@ typedef struct icfi_scene_session {
 } icfi_scene_session;
 
 /* Where a collider is in this step */
-typedef struct icfi_seen {
+typedef struct icfi_collider_cache {
     /* what tests of pairs read first */
     icf_aabb box;      /* where it can be until the end of the step */
     icf_real size;     /* half of its least extent; 0 of half-spaces */
@@ -4742,7 +4742,7 @@ typedef struct icfi_seen {
     int32_t still;      /* static, and all the above is as it was found when it came to be here */
     int32_t faster;     /* than it was seen to be, as a look at the step found */
     icf_body parent;
-} icfi_seen;
+} icfi_collider_cache;
 
 typedef struct icfi_pair_now {
     icfi_pair_state state;
@@ -4757,7 +4757,7 @@ typedef struct icfi_stage {
     icfi_collider* collider;
     icfi_pair_state* pair;
     icfi_scene_session* session;
-    icfi_seen* seen;
+    icfi_collider_cache* seen;
     icfi_pair_now* now;
     icf_scene_event* event;
     icf_broad_phase* broad;
@@ -4821,7 +4821,7 @@ static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_s
     of[1] = at, at += icfi_scene_up(c * sizeof(icfi_collider));
     of[2] = at, at += icfi_scene_up(p * sizeof(icfi_pair_state));
     of[3] = at, at += icfi_scene_up(sizeof(icfi_scene_session));
-    of[4] = at, at += icfi_scene_up(c * sizeof(icfi_seen));
+    of[4] = at, at += icfi_scene_up(c * sizeof(icfi_collider_cache));
     of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
     of[6] = at, at += icfi_scene_up(3 * p * sizeof(icf_scene_event));
     of[7] = at;
@@ -4833,7 +4833,7 @@ static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_s
     s->collider = ICFI_PLACE_AT(icfi_collider, memory, of[1]);
     s->pair = ICFI_PLACE_AT(icfi_pair_state, memory, of[2]);
     s->session = ICFI_PLACE_AT(icfi_scene_session, memory, of[3]);
-    s->seen = ICFI_PLACE_AT(icfi_seen, memory, of[4]);
+    s->seen = ICFI_PLACE_AT(icfi_collider_cache, memory, of[4]);
     s->now = ICFI_PLACE_AT(icfi_pair_now, memory, of[5]);
     s->event = ICFI_PLACE_AT(icf_scene_event, memory, of[6]);
     s->broad = ICFI_PLACE_AT(icf_broad_phase, memory, of[7]);
@@ -5368,7 +5368,8 @@ static int icfi_same_pose(const icf_transform* a, const icf_transform* b)
            a->q.y == b->q.y && a->q.z == b->q.z && a->q.w == b->q.w;
 }
 
-static void icfi_read_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+static void icfi_read_body(const icf_scene* scene, const icfi_collider* c,
+                           icfi_collider_cache* seen)
 {
     if (icfi_is_ground(c->body)) {
         ICFI_GFILL(&seen->body, 0, sizeof seen->body);
@@ -5383,7 +5384,7 @@ static void icfi_read_body(const icf_scene* scene, const icfi_collider* c, icfi_
 }
 
 /* Where the body of a collider is: all that rays ask for */
-static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_collider_cache* seen)
 {
     icf_transform before;
     if (!seen->still) {
@@ -5396,7 +5397,8 @@ static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_s
 }
 
 /* Where a collider is, how fast, and what holds its body */
-static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* seen)
+static void icfi_collider_refresh(const icf_scene* scene, const icfi_collider* c,
+                                  icfi_collider_cache* seen)
 {
     icf_vec3 arm;
     icfi_see_body(scene, c, seen);
@@ -5420,7 +5422,7 @@ static void icfi_see(const icf_scene* scene, const icfi_collider* c, icfi_seen* 
 static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
 {
     const icfi_collider* c = s->collider + slot;
-    icfi_seen* seen = s->seen + slot;
+    icfi_collider_cache* seen = s->seen + slot;
     int32_t group = seen->kind == ICF_BODY_DYNAMIC ? 2 + (int32_t)c->body.index : 1;
     icf_real margin = s->header->margin * seen->size + dt * (seen->speed + s->session->fall);
     icf_result result = ICF_RESULT_OK;
@@ -5462,7 +5464,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     s.session->slack = slack;
     for (i = 0; i < s.header->collider_end; i++) {
         if (s.collider[i].flags & 1u) {
-            icfi_see(scene, s.collider + i, s.seen + i);
+            icfi_collider_refresh(scene, s.collider + i, s.seen + i);
             if (!icfi_same_material(&s.collider[i].material, &s.collider[alike].material)) {
                 alike = i;
             }
@@ -5487,7 +5489,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
 {
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     if (sa->kind != ICF_BODY_DYNAMIC && sb->kind != ICF_BODY_DYNAMIC) return 0;
     if (sa->parent.generation && sa->parent.index == cb->body.index &&
         sa->parent.generation == cb->body.generation)
@@ -5505,8 +5507,8 @@ static inline int icfi_is_zero(icf_vec3 v)
 }
 
 /* The margin of a pair without what its motion adds */
-static inline icf_real icfi_still_margin(const icfi_stage* s, const icfi_seen* a,
-                                         const icfi_seen* b)
+static inline icf_real icfi_still_margin(const icfi_stage* s, const icfi_collider_cache* a,
+                                         const icfi_collider_cache* b)
 {
     icf_real size = icfi_min(a->size, b->size);
     if (!(size > 0)) size = icfi_max(a->size, b->size);
@@ -5514,7 +5516,8 @@ static inline icf_real icfi_still_margin(const icfi_stage* s, const icfi_seen* a
 }
 
 /* Whether a pair can have points within a margin: from balls and half-spaces */
-static inline int icfi_is_within(const icfi_seen* a, const icfi_seen* b, icf_real margin)
+static inline int icfi_is_within(const icfi_collider_cache* a, const icfi_collider_cache* b,
+                                 icf_real margin)
 {
     icf_vec3 d = icf_vec3_sub(b->place.p, a->place.p);
     icf_real reach = a->reach + b->reach + margin;
@@ -5528,7 +5531,7 @@ static inline int icfi_is_within(const icfi_seen* a, const icfi_seen* b, icf_rea
    rounding or not, so that nothing is lost */
 static inline int icfi_may_be_near(const icfi_stage* s, int32_t a, int32_t b, icf_real dt)
 {
-    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     icf_real speed = (1 + 16 * ICFI_GEPS) * (sa->speed + sb->speed + s->session->fall);
     return icfi_is_within(sa, sb, icfi_still_margin(s, sa, sb) + dt * speed);
 }
@@ -5537,7 +5540,7 @@ static inline int icfi_may_be_near(const icfi_stage* s, int32_t a, int32_t b, ic
 static inline int icfi_may_reach(const icfi_stage* s, int32_t a, int32_t b, icf_real dt,
                                  icf_real* margin)
 {
-    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     icf_vec3 v = icf_vec3_sub(sb->rush, sa->rush);
     *margin = icfi_still_margin(s, sa, sb) +
               dt * (icf_vec3_length(v) + sa->turn + sb->turn + s->session->fall);
@@ -5671,7 +5674,7 @@ static int icfi_far_sides(const icfi_stage* s, const icfi_pair_now* now, const i
     int swap = s->seen[now->state.a].kind != ICF_BODY_DYNAMIC;
     int32_t a = swap ? now->state.b : now->state.a, b = swap ? now->state.a : now->state.b;
     const icf_shape *box = &s->collider[a].shape, *flat = &s->collider[b].shape;
-    const icfi_seen *on = s->seen + a, *at = s->seen + b;
+    const icfi_collider_cache *on = s->seen + a, *at = s->seen + b;
     icf_vec3 n = swap ? icf_vec3_neg(m->normal) : m->normal;
     if (box->kind != ICF_SHAPE_BOX || at->kind == ICF_BODY_DYNAMIC || !(now->margin > on->reach) ||
         !icfi_is_flat(flat, &at->place, n))
@@ -5686,7 +5689,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     icf_manifold_point far_side[ICF_MANIFOLD_POINTS];
     int32_t count;
     int32_t a = now->state.a, b = now->state.b, i;
-    const icfi_seen *sa = s->seen + a, *sb = s->seen + b;
+    const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
     icfi_gwhere wa, wb;
     icf_real area = 0;
@@ -5696,8 +5699,8 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     wa.place = &sa->place;
     wb.place = &sb->place;
     icfi_gmanifold(&ca->shape, &wa, &cb->shape, &wb,
-                   icfi_gafter(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose), now->margin,
-                   s->header->points, now->state.axis, &m);
+                   icfi_pair_is_swapped(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose),
+                   now->margin, s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
     now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
@@ -5899,7 +5902,7 @@ static int32_t icfi_find_faster(const icf_scene* scene, icfi_stage* s, icf_real 
 {
     int32_t i, count = 0;
     for (i = 0; i < s->header->collider_end; i++) {
-        icfi_seen* seen = s->seen + i;
+        icfi_collider_cache* seen = s->seen + i;
         icf_body_state next;
         icf_real turn, speed;
         seen->faster = 0;
@@ -5942,7 +5945,7 @@ static int icfi_is_met(const icfi_stage* s, int32_t a, int32_t b)
 }
 
 /* Where the point of a body will be that is at p now */
-static icf_vec3 icfi_next_point(const icfi_seen* seen, icf_vec3 p)
+static icf_vec3 icfi_next_point(const icfi_collider_cache* seen, icf_vec3 p)
 {
     p = icfi_scene_turn(icf_quat_conjugate(seen->body.pose.q), icf_vec3_sub(p, seen->body.pose.p));
     return icf_vec3_add(icfi_scene_turn(seen->next.q, p), seen->next.p);
@@ -5977,7 +5980,7 @@ static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
     pair = icf_broad_phase_pairs(s.broad);
     for (i = 0; i < s.broad->pairs; i++) {
         int32_t a = pair[i].a, b = pair[i].b;
-        const icfi_seen *sa = s.seen + a, *sb = s.seen + b;
+        const icfi_collider_cache *sa = s.seen + a, *sb = s.seen + b;
         icfi_pair_now* now = s.now + s.session->pairs;
         icf_real thin = sa->size > 0 && sb->size > 0 ? icfi_min(sa->size, sb->size)
                                                      : icfi_max(sa->size, sb->size);
