@@ -17,7 +17,8 @@
      floor        a solve ends near the answer, but for what rounding explains, and says if it does not
      time         a step takes less than a second
 
-   A state is sane if nothing overlaps by two sizes or more, is faster than 500 m/s or turns by 3 rad a step.
+   A state is sane if nothing overlaps by two sizes or more, is faster than 500 m/s, turns by 3 rad a step, or is
+   pushed by a force of the caller's.
    What has to do with how well a step is solved fails only in those; in others it is counted. The memory of
    every scene is filled with a byte drawn from the seed, and that of what is loaded, cloned or moved with
    another, so that what was never written shows as another hash.
@@ -204,9 +205,12 @@ static double depth_of(side* s)
     return depth;
 }
 
+static int pushed_now; /* forces were given for this step: up to 1e5 N, also on grams */
+
 static int is_sane(side* s)
 {
-    return !p.wild && speed_before < 500 && turn_before * p.dt < 3 && depth_of(s) < 2 * p.size;
+    return !p.wild && !pushed_now && speed_before < 500 && turn_before * p.dt < 3 &&
+           depth_of(s) < 2 * p.size;
 }
 
 /* Surfaces that leave the stiffness to others; two of them have none to go by */
@@ -773,7 +777,7 @@ static icf_result change_joint(side* s)
     case 2: return CALL(s, icf_joint_set_position(w, j, x));
     case 3: return CALL(s, icf_joint_set_velocity(w, j, y));
     case 4: return CALL(s, icf_joint_set_target(w, j, x, y, z));
-    case 5: return CALL(s, icf_joint_apply_effort(w, j, z));
+    case 5: s->pushed = 1; return CALL(s, icf_joint_apply_effort(w, j, z));
     default:
         if (icf_joint_get_def(w, j, &d) != ICF_RESULT_OK) return ICF_RESULT_OK;
         joint_numbers(&d);
@@ -1528,6 +1532,7 @@ static int step_both(void)
         stored = elastic(&first);
     }
     look_before(&first);
+    pushed_now = pushed;
     one = step(&first, how, &seconds);
     if (one >= 0) first.pushed = 0; /* forces stay for the next step where one is refused */
     end = in;
