@@ -9787,7 +9787,8 @@ static void icfi_row_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
     icfi_row_state* r = s->row + of;
     icf_real guess = warm ? r->term.sign * r->price[1] : 0;
     icfi_cone cone;
-    icfi_add_units(s, ICFI_ROLE_ROW, of, r->w, &cone, icfi_row_cone(&r->term, &cone), m0, guess);
+    const int count = icfi_row_cone(&r->term, &cone);
+    icfi_add_units(s, ICFI_ROLE_ROW, of, r->w, &cone, count, m0, guess);
 }
 
 /* All units of an island, at the start. m0: the product of s and lambda that each begins with */

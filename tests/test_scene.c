@@ -1745,9 +1745,11 @@ static void second_look_of_full_pairs(void)
             OK(icf_scene_init(&s[k], memory, icf_scene_bytes(&def), &def));
         }
     }
-    for (i = 0; i < 2 * FULL + 2; i++) /* pairs that overlap, far apart, and two alone */
+    for (i = 0; i < 2 * FULL + 2; i++) { /* pairs that overlap, far apart, and two alone */
+        const int pair = i / 2;
         body[i] = add(&s[0], icf_sphere(R(0.1)), 1000,
-                      at(0, 10 * (i / 2), i & 1 ? (i < 2 * FULL ? 0.19 : 5) : 0));
+                      at(0, 10 * pair, i & 1 ? (i < 2 * FULL ? 0.19 : 5) : 0));
+    }
     step(&s[0], 1);
     saved = malloc(icf_scene_save_bytes(&s[0]));
     OK(icf_scene_save(&s[0], saved, icf_scene_save_bytes(&s[0])));
