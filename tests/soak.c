@@ -757,12 +757,14 @@ static icf_result change_joint(side* s)
     icf_world* w = &s->scene.world;
     const icf_joint j = some_joint(s);
     icf_joint_def d;
+    /* efforts that last are some weights of the lightest body, or it has left the scene a step later */
+    const double weight = 10 * pow(10, p.mass_low) * p.size;
     icf_real x[4], y[4], z[4];
     int i;
     for (i = 0; i < 4; i++) {
         x[i] = odd(between(-1, 1));
         y[i] = odd(between(-5, 5));
-        z[i] = odd(between(-5, 5));
+        z[i] = odd(between(-5, 5) * weight);
     }
     if (icf_joint_get_def(w, j, &d) == ICF_RESULT_OK && d.kind == ICF_JOINT_BALL) {
         icf_quat q = turn();
