@@ -173,9 +173,9 @@
    the step ends; and if no such end is found, it is begun again in 2, 4 and 8 parts. That may take some
    hundred solves; should_stop ends them. A step that then still may have gained energy, or one in which
    something came apart by a quarter of its size, answers ICF_RESULT_TOO_FAST: the world has moved, and a
-   shorter step would be better. What is apart comes together by a fifth of the way a step, or by 2 % of
-   its size, so that nothing is shot; so does what a body drags that icf_body_set_pose moves: to drag
-   without a lag, give it a velocity.
+   shorter step would be better. What is apart comes together by a fifth of the way a step, at 60 steps a
+   second or fewer, or by 2 % of its size, so that nothing is shot; so does what a body drags that
+   icf_body_set_pose moves: to drag without a lag, give it a velocity.
 
    All this takes energy, and angular momentum too, from what turns far in a step: none from what turns by
    less than 0.05 radians; from two bodies on one ball a third of it a second at 0.16 radians a step; from
@@ -14881,10 +14881,12 @@ static icf_real icfi_slack(const icfi_sim* s)
 }
 
 /* What of an error stays in a substep. A large one is taken back bit by bit, or what is torn apart, or was
-   never together, would come with great speed. slack: ten times that part of the rest, at most. */
-static icf_real icfi_error_left(icf_real error, icf_real size, icf_real slack)
+   never together, would come with great speed: a fifth of it in a step, but of 12 times itself in a second at
+   most. slack: how much of the size is taken back at once. */
+static icf_real icfi_error_left(const icfi_sim* s, icf_real error, icf_real size, icf_real slack)
 {
-    const icf_real e = ICF_FABS(error), rest = e - icfi_min(e, slack * icfi_max(size, 10 * e));
+    const icf_real e = ICF_FABS(error), part = icfi_min(10 * slack, 12 * s->h);
+    const icf_real rest = e - icfi_min(e, icfi_max(slack * size, part * e));
     return error > 0 ? rest : -rest;
 }
 
@@ -14900,7 +14902,7 @@ static void icfi_errors_left(const icfi_sim* s, const icfi_constraint* c, icf_re
     const int32_t rows = icfi_row_errors(s, c, error, size);
     int32_t k;
     for (k = 0; k < rows; k++) {
-        left[k] = icfi_error_left(error[k], size[k], slack);
+        left[k] = icfi_error_left(s, error[k], size[k], slack);
         if (share < 1) left[k] = error[k] - share * (error[k] - left[k]);
     }
 }
@@ -14921,7 +14923,7 @@ static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int
         }
         error[0] = icfi_coupler_error(c, s->position);
         error[0] -=
-            icfi_error_left(error[0], 1, icfi_slack(s)); /* its size: a radian, or a metre */
+            icfi_error_left(s, error[0], 1, icfi_slack(s)); /* its size: a radian, or a metre */
         icfi_add_row(s, ICF_ROW_HOLONOMIC, link, 0, -1, slot, 0, 0)->distance =
             icfi_ahead(s, error[0], speed[0]);
         return;
@@ -15246,7 +15248,7 @@ static int icfi_row_counts(const icfi_sim* s, int32_t row)
     if (c->kind == ICF_CONSTRAINT_COUPLER || s->row[row].kind == ICF_ROW_MOTOR) return 0;
     if (!(c->flags & ICFI_KEPT) || s->header->posed) return 0;
     (void)icfi_row_errors(s, c, error, size);
-    return icfi_error_left(error[o->number], size[o->number], ICF_R(0.02)) == 0;
+    return icfi_error_left(s, error[o->number], size[o->number], ICF_R(0.02)) == 0;
 }
 
 /* The work of constraints in a substep: impulse (u0 + u1) / 2, with the velocities before and after */
