@@ -56,8 +56,9 @@ static icf_quat turn(double angle, double x, double y, double z)
 
 static icf_quat random_turn(void)
 {
-    return turn(random_between(0, 6), random_between(-1, 1), random_between(-1, 1),
-                random_between(0.1, 1));
+    /* one after the other: compilers evaluate arguments in orders of their own */
+    const double z = random_between(0.1, 1), y = random_between(-1, 1), x = random_between(-1, 1);
+    return turn(random_between(0, 6), x, y, z);
 }
 
 static const icf_real dt = (icf_real)(1.0 / 60);
