@@ -3581,6 +3581,18 @@ static int out_of_patience(void* user)
     return ++p->asked > p->most;
 }
 
+/* A budget of iterations, of factorizations, or of questions whether to stop */
+static void limit(icf_options* o, int kind, int budget, patience* p)
+{
+    p->most = budget;
+    if (kind == 0) o->iterations = budget;
+    if (kind == 1) o->factorizations = budget;
+    if (kind == 2) {
+        o->should_stop = out_of_patience;
+        o->user = p;
+    }
+}
+
 /* Budgets of few iterations give what so many iterations reach, better than the start, and say
    so. */
 static void test_budgets(void)
@@ -3607,13 +3619,7 @@ static void test_budgets(void)
                     patience p;
                     double slack;
                     p.asked = 0;
-                    p.most = budget;
-                    if (kind == 0) o.iterations = budget;
-                    if (kind == 1) o.factorizations = budget;
-                    if (kind == 2) {
-                        o.should_stop = out_of_patience;
-                        o.user = &p;
-                    }
+                    limit(&o, kind, budget, &p);
                     memcpy(v, start, sizeof v);
                     result = solve(s, &o, v, &stats);
                     slack = 100 * EPS * (magnitude(cost) + magnitude(optimum));
@@ -3676,13 +3682,7 @@ static void test_ends_short(void)
                     icf_result result;
                     patience p = {0, 0};
                     double rounding;
-                    p.most = budget;
-                    if (kind == 0) o.iterations = budget;
-                    if (kind == 1) o.factorizations = budget;
-                    if (kind == 2) {
-                        o.should_stop = out_of_patience;
-                        o.user = &p;
-                    }
+                    limit(&o, kind, budget, &p);
                     memcpy(v, start, sizeof v);
                     result = solve(s, &o, v, &stats);
                     solves++;
