@@ -11896,6 +11896,7 @@ typedef struct icfi_sim {
     icfi_dump* dump;            /* where the problem of the first is to be written, or NULL */
     int32_t substep;            /* its number in the step */
     int32_t parts, parts_most;  /* how many substeps there are, and could be */
+    icf_result worst;           /* of the substeps before this one */
     icf_real h, turned;         /* turned: the h of the one before, in which bodies turned */
     icf_real hold, step_before; /* as in the header, of this step */
     icf_real blend;             /* share of the new velocity in the motion, theta_vq */
@@ -14058,6 +14059,11 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
 /* Offers to those below: icfi_constraint_rows, icfi_coupler_error, icfi_is_kept, icfi_move,
    icfi_solve_substep, icfi_take_results, icfi_tree_of */
 
+/* Solves of a substep in search of its end, and those of one that comes after a substep without an end: the
+   step is TOO_FAST already. Most ends are found in 5 to 9, few after 15. */
+#define ICFI_PASSES 24
+#define ICFI_PASSES_WHEN_LOST 4
+
 static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
 {
     return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
@@ -14079,7 +14085,8 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
     }
     for (i = 0; i < n; i++) {
         s->problem_v_free[at + i] = s->v_free[tree->dof + i];
-        s->problem_v_last[at + i] = s->problem_v[at + i] = s->v0[tree->dof + i];
+        s->problem_v_last[at + i] = s->v0[tree->dof + i];
+        s->problem_v[at + i] = (s->pass ? s->v : s->v0)[tree->dof + i];
     }
     if (tree->single && n == 6) {
         /* friction looks back to what the last solve left: an uneven ball that rolls would seem to slip */
@@ -15363,7 +15370,7 @@ static int32_t icfi_first_elsewhere(const icfi_sim* s, icf_real most)
    made linear at its start. */
 static icf_result icfi_solve_to_end(icfi_sim* s, int first)
 {
-    const int32_t most = 24;
+    const int32_t most = s->worst == ICF_RESULT_TOO_FAST ? ICFI_PASSES_WHEN_LOST : ICFI_PASSES;
     icf_result result = ICF_RESULT_OK;
     int found = 0;
     for (s->pass = 1; s->pass < most && !found; s->pass++) {
@@ -15658,7 +15665,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     icfi_sim s;
     icfi_session* session;
     const icfi_header* h;
-    icf_result result, worst = ICF_RESULT_OK;
+    icf_result result;
     int32_t i;
     icfi_sim_open(w, &s);
     s.world = w;
@@ -15673,7 +15680,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     for (s.parts = h->substeps;; s.parts *= 2) {
         result = icfi_begin_step(&s, dt);
         if (result != ICF_RESULT_OK) return result;
-        for (i = 0, worst = ICF_RESULT_OK; i < s.parts; i++) {
+        for (i = 0, s.worst = ICF_RESULT_OK; i < s.parts; i++) {
             s.substep = i;
             /* what a longer step left is taken back within some steps: see icfi_errors_left */
             s.step_before = icfi_max(s.h, ICF_R(0.8) * s.step_before);
@@ -15685,11 +15692,11 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
             icfi_take_results(&s);
             icfi_move(&s);
             s.turned = s.h;
-            if (result > worst) worst = result;
+            if (result > s.worst) s.worst = result;
         }
         if (i == s.parts) break;
     }
-    if (worst < ICF_RESULT_TOO_FAST && icfi_is_torn(&s)) worst = ICF_RESULT_TOO_FAST;
+    if (s.worst < ICF_RESULT_TOO_FAST && icfi_is_torn(&s)) s.worst = ICF_RESULT_TOO_FAST;
     for (i = 0; i < h->body_end; i++) {
         if ((s.body[i].flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i,
@@ -15701,7 +15708,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     icfi_remember_touches(&s);
     session->results = session->touches;
     session->solved = 1;
-    return worst;
+    return s.worst;
 }
 
 /* The same with what room it takes: a world that can grows by what the solver missed, and tries again; each
