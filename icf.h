@@ -11664,14 +11664,15 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world: bodies, joints, time
 // >>world-state
-/* Offers to those below: icfi_axes, icfi_blend, icfi_bodies_of, icfi_body, ICFI_BODY_COOKIE, icfi_compose,
-   icfi_constraint, ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_dump, icfi_free_dofs,
-   icfi_front_open, icfi_hash_number, icfi_header, icfi_header_of, icfi_inertia, icfi_inertia_is_valid,
-   icfi_invert, icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_joints_of,
-   icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room, icfi_motion,
-   icfi_rotate_on, icfi_rotation_of, icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open,
-   icfi_solver_guess, icfi_spatial, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full,
-   icfi_world_grow, icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
+/* Offers to those below: icfi_axes, icfi_blend, icfi_body, ICFI_BODY_COOKIE, icfi_compose, icfi_constraint,
+   ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_dump, icfi_find_body,
+   icfi_find_constraint, icfi_find_joint, icfi_free_dofs, icfi_front_open, icfi_hash_number, icfi_header,
+   icfi_header_of, icfi_inertia, icfi_inertia_is_valid, icfi_invert, icfi_is_dynamic, icfi_joint,
+   ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of,
+   icfi_make_room, icfi_motion, icfi_named_record, icfi_rotate_on, icfi_rotation_of, icfi_row_owner,
+   icfi_session, icfi_sim, icfi_sim_open, icfi_slot_drop, icfi_slot_take, icfi_solver_guess, icfi_spatial,
+   icfi_table_at, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full, icfi_world_grow,
+   icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
 /* A clique of the solver is a tree: a body that nothing holds (6 velocities: of
    its centre of mass, and angular), or one that hangs on the ground, with all that is joined to it.
@@ -11700,8 +11701,22 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 #define ICFI_JOINT_COOKIE 0x1cf0701f
 #define ICFI_CONSTRAINT_COOKIE 0x1cf0c0f5
 
-/* Records of the state: reals first, then 64 and 32 bits, so that there is no padding in them and a
-   hash can go through them by the size of a number. */
+/* The state is a header and four tables of records. */
+typedef enum icfi_table {
+    ICFI_BODIES,
+    ICFI_JOINTS,
+    ICFI_CONSTRAINTS,
+    ICFI_CONTACTS, /* what the last step knew of them */
+    ICFI_TABLES
+} icfi_table;
+
+/* Records: reals first, then 64 and 32 bits, so that there is no padding in them and a hash can go through
+   them by the size of a number. Those that the caller has names for end with this: */
+typedef struct icfi_slot {
+    uint32_t generation, flags;
+    int32_t next; /* the next free slot */
+} icfi_slot;
+
 typedef struct icfi_motion {
     icf_quat q;
     icf_vec3 x, v, w; /* of the centre of mass */
@@ -11715,9 +11730,8 @@ typedef struct icfi_body {
     icf_vec3 force, torque;
     icf_real linear_damping, angular_damping, gravity_scale;
     uint64_t user;
-    uint32_t generation, flags;
     int32_t joint; /* that holds it, -1: none */
-    int32_t next;  /* the next free slot */
+    icfi_slot slot;
 } icfi_body;
 
 typedef struct icfi_joint {
@@ -11728,9 +11742,9 @@ typedef struct icfi_joint {
     icf_real motor_stiffness, motor_damping, target[4], target_velocity[3], feedforward[3], effort;
     icf_real rotor_inertia, gear_ratio, spare;
     uint64_t user;
-    uint32_t generation, flags;
     int32_t parent, child; /* slots; parent -1: the ground */
-    int32_t kind, next;
+    int32_t kind;
+    icfi_slot slot;
 } icfi_joint;
 
 typedef struct icfi_constraint {
@@ -11738,10 +11752,10 @@ typedef struct icfi_constraint {
     icf_real lower, upper, stiffness, damping, length, offset, ratio[4];
     icf_real force[6]; /* of its rows in the last substep, N and N m */
     uint64_t user;
-    uint32_t generation, flags;
     int32_t body[2]; /* slots, -1: the ground */
     int32_t joint[4], number[4];
-    int32_t kind, joints, next, spare;
+    int32_t kind, joints, spare;
+    icfi_slot slot;
 } icfi_constraint;
 
 /* A contact that acted in the last step; behind these, one whose friction could have */
@@ -11752,20 +11766,26 @@ typedef struct icfi_contact_cache {
     int32_t body[2];
 } icfi_contact_cache;
 
+/* How much a world has room for; the end of its def */
+typedef struct icfi_room {
+    uint64_t solver;
+    int32_t most[ICFI_TABLES], tree, spare;
+} icfi_room;
+
 typedef struct icfi_header {
     icf_real gravity[3], tolerance, time;
     icf_real h;           /* the last substep: how long bodies turned that are ICFI_TURNED */
     icf_real hold;        /* the step that constraints are as stiff as, s */
     icf_real step_before; /* the longest of the substeps before, those long ago shortened, s */
-    uint64_t checksum, solver, steps;
+    uint64_t checksum, steps;
+    icfi_room room;
     uint32_t magic, version, real;
-    uint32_t posed;     /* 1: the caller moved something since the last step */
-    uint32_t record[4]; /* sizes of the records above, in bytes */
-    int32_t bodies, joints, constraints, contacts, tree, model, settle;
-    int32_t body_end, joint_end, constraint_end;    /* slots that were ever used */
-    int32_t memories, pressed;                      /* contacts; of these the first did act */
-    int32_t body_free, joint_free, constraint_free; /* first free slot, -1: none */
-    int32_t method, substeps, iterations;
+    uint32_t posed;                /* 1: the caller moved something since the last step */
+    uint32_t record[ICFI_TABLES];  /* sizes of the records above, in bytes */
+    int32_t end[ICFI_TABLES];      /* records that were ever used */
+    int32_t unused[ICFI_CONTACTS]; /* of those with names: the first that is free, -1: none */
+    int32_t pressed;               /* of the contacts so many did act, the first */
+    int32_t method, substeps, iterations, model, settle, spare;
 } icfi_header;
 
 /* ICFI_KEPT: a constraint that was kept once, since it was made or anything was moved */
@@ -11847,6 +11867,7 @@ typedef struct icfi_dump {
 typedef struct icfi_sim {
     icf_world* world;
     icfi_header* header;
+    unsigned char* tables[ICFI_TABLES]; /* and by their types: */
     icfi_body* body;
     icfi_joint* joint;
     icfi_constraint* constraint;
@@ -12001,24 +12022,22 @@ static const char* icfi_world_def_check(const icf_world_def* d)
     return NULL;
 }
 
-/* Capacities of a def, in a header with nothing in it */
-static void icfi_header_make(icfi_header* h, const icf_world_def* d)
+static icfi_room icfi_room_of(const icf_world_def* d)
 {
-    ICFI_MEMSET(h, 0, sizeof *h);
-    h->magic = ICFI_WORLD_MAGIC;
-    h->version = ICF_VERSION;
-    h->real = sizeof(icf_real);
-    h->record[0] = sizeof(icfi_body);
-    h->record[1] = sizeof(icfi_joint);
-    h->record[2] = sizeof(icfi_constraint);
-    h->record[3] = sizeof(icfi_contact_cache);
-    h->bodies = d->bodies;
-    h->joints = d->joints;
-    h->constraints = d->constraints;
-    h->contacts = d->contacts;
-    h->tree = d->tree;
-    h->solver = d->solver;
-    h->body_free = h->joint_free = h->constraint_free = -1;
+    icfi_room r;
+    ICFI_MEMSET(&r, 0, sizeof r);
+    r.solver = d->solver;
+    r.most[ICFI_BODIES] = d->bodies;
+    r.most[ICFI_JOINTS] = d->joints;
+    r.most[ICFI_CONSTRAINTS] = d->constraints;
+    r.most[ICFI_CONTACTS] = d->contacts;
+    r.tree = d->tree;
+    return r;
+}
+
+/* All of a def but the room */
+static void icfi_header_set(icfi_header* h, const icf_world_def* d)
+{
     h->gravity[0] = d->gravity.x;
     h->gravity[1] = d->gravity.y;
     h->gravity[2] = d->gravity.z;
@@ -12030,18 +12049,57 @@ static void icfi_header_make(icfi_header* h, const icf_world_def* d)
     h->iterations = d->iterations;
 }
 
+/* A header with nothing in it */
+static void icfi_header_make(icfi_header* h, const icf_world_def* d)
+{
+    int32_t i;
+    ICFI_MEMSET(h, 0, sizeof *h);
+    h->magic = ICFI_WORLD_MAGIC;
+    h->version = ICF_VERSION;
+    h->real = sizeof(icf_real);
+    h->record[ICFI_BODIES] = sizeof(icfi_body);
+    h->record[ICFI_JOINTS] = sizeof(icfi_joint);
+    h->record[ICFI_CONSTRAINTS] = sizeof(icfi_constraint);
+    h->record[ICFI_CONTACTS] = sizeof(icfi_contact_cache);
+    for (i = 0; i < ICFI_CONTACTS; i++) h->unused[i] = -1;
+    h->room = icfi_room_of(d);
+    icfi_header_set(h, d);
+}
+
+/* The def that a header was made from */
+static icf_world_def icfi_def_of(const icfi_header* h)
+{
+    icf_world_def d = icf_default_world_def();
+    d.bodies = h->room.most[ICFI_BODIES];
+    d.joints = h->room.most[ICFI_JOINTS];
+    d.constraints = h->room.most[ICFI_CONSTRAINTS];
+    d.contacts = h->room.most[ICFI_CONTACTS];
+    d.tree = h->room.tree;
+    d.solver = (size_t)h->room.solver;
+    d.gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
+    d.method = h->method;
+    d.substeps = h->substeps;
+    d.model = h->model;
+    d.settle = h->settle;
+    d.tolerance = h->tolerance;
+    d.iterations = h->iterations;
+    return d;
+}
+
 /* The largest tree that there is room for, where the def does not say */
 static size_t icfi_tree_most(const icfi_header* h)
 {
-    if (h->tree) return (size_t)h->tree < 6 ? 6 : (size_t)h->tree;
-    return h->joints < 19 ? 6 + 3 * (size_t)h->joints : 63;
+    if (h->room.tree) return (size_t)h->room.tree < 6 ? 6 : (size_t)h->room.tree;
+    return h->room.most[ICFI_JOINTS] < 19 ? 6 + 3 * (size_t)h->room.most[ICFI_JOINTS] : 63;
 }
 
 /* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
    largest. */
 static size_t icfi_mass_room(const icfi_header* h)
 {
-    size_t jointed = (size_t)(h->joints < h->bodies ? h->joints : h->bodies);
+    size_t jointed =
+        (size_t)(h->room.most[ICFI_JOINTS] < h->room.most[ICFI_BODIES] ? h->room.most[ICFI_JOINTS]
+                                                                       : h->room.most[ICFI_BODIES]);
     /* a tree of 6 + k velocities takes 36 + k (12 + k) */
     return icfi_times(36 + 3 * (icfi_tree_most(h) + 6), jointed);
 }
@@ -12051,14 +12109,18 @@ static size_t icfi_mass_room(const icfi_header* h)
 static size_t icfi_solver_guess(const icfi_header* h)
 {
     /* a constraint may have six rows, and each body a link against turning */
-    size_t links = (size_t)h->contacts + 3 * (size_t)h->constraints, r = sizeof(icf_real);
-    size_t bodies = (size_t)h->bodies < 2 * links ? (size_t)h->bodies : 2 * links;
+    size_t links = (size_t)h->room.most[ICFI_CONTACTS] + 3 * (size_t)h->room.most[ICFI_CONSTRAINTS],
+           r = sizeof(icf_real);
+    size_t bodies = (size_t)h->room.most[ICFI_BODIES] < 2 * links
+                        ? (size_t)h->room.most[ICFI_BODIES]
+                        : 2 * links;
     size_t most = icfi_tree_most(h),
            n = icfi_plus(icfi_times(1100, links), icfi_times(1500, bodies));
     n = icfi_plus(n, icfi_times(r * 222, links + bodies));
-    if (h->joints) {
-        n = icfi_plus(n, icfi_times(r * (3 * (links / 8) + (size_t)h->joints + 12), most));
-        n = icfi_plus(n, icfi_times(1500, (size_t)h->joints));
+    if (h->room.most[ICFI_JOINTS]) {
+        n = icfi_plus(
+            n, icfi_times(r * (3 * (links / 8) + (size_t)h->room.most[ICFI_JOINTS] + 12), most));
+        n = icfi_plus(n, icfi_times(1500, (size_t)h->room.most[ICFI_JOINTS]));
         /* joints of one velocity, and A, its factor, and the like of them */
         n = icfi_plus(n, icfi_times(2 * r, icfi_mass_room(h)));
     }
@@ -12081,12 +12143,15 @@ static size_t icfi_solver_guess(const icfi_header* h)
 static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                                 icfi_sim* s)
 {
-    size_t n = (size_t)h->contacts, at = 0;
+    size_t n = (size_t)h->room.most[ICFI_CONTACTS], at = 0;
+    int32_t i;
     ICFI_TAKE(header, icfi_header, 1);
-    ICFI_TAKE(body, icfi_body, h->bodies);
-    ICFI_TAKE(joint, icfi_joint, h->joints);
-    ICFI_TAKE(constraint, icfi_constraint, h->constraints);
-    ICFI_TAKE(memory, icfi_contact_cache, n);
+    for (i = 0; i < ICFI_TABLES; i++)
+        ICFI_TAKE(tables[i], unsigned char, icfi_times(h->record[i], (size_t)h->room.most[i]));
+    s->body = (icfi_body*)(void*)s->tables[ICFI_BODIES];
+    s->joint = (icfi_joint*)(void*)s->tables[ICFI_JOINTS];
+    s->constraint = (icfi_constraint*)(void*)s->tables[ICFI_CONSTRAINTS];
+    s->memory = (icfi_contact_cache*)(void*)s->tables[ICFI_CONTACTS];
 
     ICFI_TAKE(session, icfi_session, 1);
     ICFI_TAKE(touch, icf_touch, n);
@@ -12099,8 +12164,9 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                               icfi_sim* s)
 {
-    size_t b = (size_t)h->bodies, j = (size_t)h->joints, c = (size_t)h->constraints;
-    size_t n = (size_t)h->contacts, dofs = 6 * b + 3 * j, turns = c ? b : 0;
+    size_t b = (size_t)h->room.most[ICFI_BODIES], j = (size_t)h->room.most[ICFI_JOINTS],
+           c = (size_t)h->room.most[ICFI_CONSTRAINTS];
+    size_t n = (size_t)h->room.most[ICFI_CONTACTS], dofs = 6 * b + 3 * j, turns = c ? b : 0;
     size_t links = n + c + 6 * j + turns, rows = 12 * j + 6 * c + 3 * turns,
            room = icfi_mass_room(h), size = 4;
     size_t all = icfi_plus(room, 36 * b), at = icfi_front_layout(h, memory, arena, s);
@@ -12157,7 +12223,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     s->table_size = size;
     ICFI_TAKE(table, int32_t, size);
     ICFI_TAKE(met, uint8_t, n);
-    s->workspace_bytes = h->solver ? (size_t)h->solver : icfi_solver_guess(h);
+    s->workspace_bytes = h->room.solver ? (size_t)h->room.solver : icfi_solver_guess(h);
     ICFI_TAKE(workspace, unsigned char, s->workspace_bytes);
     s->blocks = (icf_real*)(void*)s->workspace;
 }
@@ -12173,16 +12239,59 @@ static icfi_header* icfi_header_of(const icf_world* w)
     return ICFI_AT(icfi_header, w->memory, 0);
 }
 
-/* The bodies and joints alone, which follow the header: for what is asked often */
-static icfi_body* icfi_bodies_of(const icf_world* w)
+/* One table alone, for what is asked often. They follow the header. */
+static unsigned char* icfi_table_at(const icf_world* w, int32_t table)
 {
-    return ICFI_AT(icfi_body, w->memory, icfi_granules(sizeof(icfi_header)));
+    const icfi_header* h = icfi_header_of(w);
+    size_t at = icfi_granules(sizeof *h);
+    int32_t i;
+    for (i = 0; i < table; i++) at += icfi_granules(h->record[i] * (size_t)h->room.most[i]);
+    return ICFI_AT(unsigned char, w->memory, at);
 }
 
-static icfi_joint* icfi_joints_of(const icf_world* w)
+static icfi_slot* icfi_slot_in(const icfi_header* h, unsigned char* table, int32_t kind, int32_t i)
 {
-    size_t bytes = (size_t)icfi_header_of(w)->bodies * sizeof(icfi_body);
-    return ICFI_AT(icfi_joint, icfi_bodies_of(w), icfi_granules(bytes));
+    return ICFI_AT(icfi_slot, table, h->record[kind] * ((size_t)i + 1) - sizeof(icfi_slot));
+}
+
+/* The record that a name is of, or NULL */
+static void* icfi_find_record(const icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
+{
+    const icfi_header* h;
+    const icfi_slot* slot;
+    unsigned char* table;
+    if (!icfi_world_is(w) || !generation) return NULL;
+    h = icfi_header_of(w);
+    if (index >= (uint32_t)h->end[kind]) return NULL;
+    table = icfi_table_at(w, kind);
+    slot = icfi_slot_in(h, table, kind, (int32_t)index);
+    if (!(slot->flags & ICFI_ALIVE) || slot->generation != generation) return NULL;
+    return table + h->record[kind] * (size_t)index;
+}
+
+static icfi_body* icfi_find_body(const icf_world* w, icf_body name)
+{
+    return (icfi_body*)icfi_find_record(w, ICFI_BODIES, name.index, name.generation);
+}
+
+static icfi_joint* icfi_find_joint(const icf_world* w, icf_joint name)
+{
+    return (icfi_joint*)icfi_find_record(w, ICFI_JOINTS, name.index, name.generation);
+}
+
+static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint name)
+{
+    return (icfi_constraint*)icfi_find_record(w, ICFI_CONSTRAINTS, name.index, name.generation);
+}
+
+/* The same for what a call is about; where there is none, with the reason */
+static void* icfi_named_record(icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
+{
+    static const char* const reason[] = {"no such body", "no such joint", "no such constraint"};
+    void* record = icfi_find_record(w, kind, index, generation);
+    if (!record && w)
+        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)index, reason[kind]);
+    return record;
 }
 
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
@@ -12255,36 +12364,39 @@ static void icfi_copy_bytes(void* to, const void* from, size_t count)
     if (count) ICFI_MEMCPY(to, from, count);
 }
 
-/* Copies a state into a block of other capacities, which are in `h`. */
-static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
+static void icfi_copy_tables(const icfi_header* h, const unsigned char* const* from,
+                             unsigned char* const* to)
 {
-    const icfi_header* h = from->header;
-    icfi_header caps = *to->header;
-    *to->header = *h;
-    to->header->bodies = caps.bodies;
-    to->header->joints = caps.joints;
-    to->header->constraints = caps.constraints;
-    to->header->contacts = caps.contacts;
-    to->header->tree = caps.tree;
-    to->header->solver = caps.solver;
-    icfi_copy_bytes(to->body, from->body, (size_t)h->body_end * sizeof(icfi_body));
-    icfi_copy_bytes(to->joint, from->joint, (size_t)h->joint_end * sizeof(icfi_joint));
-    icfi_copy_bytes(to->constraint, from->constraint,
-                    (size_t)h->constraint_end * sizeof(icfi_constraint));
-    icfi_copy_bytes(to->memory, from->memory, (size_t)h->memories * sizeof(icfi_contact_cache));
+    int32_t i;
+    for (i = 0; i < ICFI_TABLES; i++)
+        icfi_copy_bytes(to[i], from[i], h->record[i] * (size_t)h->end[i]);
 }
 
-/* The capacities that a world must have at least */
-static icf_result icfi_capacities_check(icf_world* w, const icfi_header* h, int32_t touches,
-                                        const icf_world_def* def)
+/* Copies the state into a block with other room. */
+static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
 {
-    int32_t contacts = h->memories > touches ? h->memories : touches;
-    if (def->bodies < h->body_end) return icfi_world_full(w, "bodies", (size_t)h->body_end);
-    if (def->joints < h->joint_end) return icfi_world_full(w, "joints", (size_t)h->joint_end);
-    if (def->constraints < h->constraint_end) {
-        return icfi_world_full(w, "constraints", (size_t)h->constraint_end);
+    icfi_room room = to->header->room;
+    *to->header = *from->header;
+    to->header->room = room;
+    icfi_copy_tables(from->header, (const unsigned char* const*)from->tables, to->tables);
+}
+
+static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
+{
+    static const char* const what[] = {"bodies", "joints", "constraints", "contacts"};
+    return icfi_world_full(w, what[table], (size_t)needed);
+}
+
+/* Whether a world fits into the room of a def */
+static icf_result icfi_room_check(icf_world* w, const icfi_sim* s, const icf_world_def* def)
+{
+    const icfi_room room = icfi_room_of(def);
+    int32_t i, needed;
+    for (i = 0; i < ICFI_TABLES; i++) {
+        needed = s->header->end[i];
+        if (i == ICFI_CONTACTS && needed < s->session->touches) needed = s->session->touches;
+        if (room.most[i] < needed) return icfi_table_full(w, i, needed);
     }
-    if (def->contacts < contacts) return icfi_world_full(w, "contacts", (size_t)contacts);
     return ICF_RESULT_OK;
 }
 
@@ -12303,7 +12415,7 @@ ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
     }
     if (result != ICF_RESULT_OK) return result;
     icfi_sim_open(world, &from);
-    result = icfi_capacities_check(world, from.header, from.session->touches, def);
+    result = icfi_room_check(world, &from, def);
     if (result != ICF_RESULT_OK) return result;
     icfi_header_make(&caps, def);
     if (icfi_largest_tree(&from) > icfi_tree_most(&caps))
@@ -12327,42 +12439,18 @@ ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
 
 ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def)
 {
-    const icfi_header* h;
     if (!icfi_world_is(world) || !def) return ICF_RESULT_BAD_ARGUMENT;
-    h = icfi_header_of(world);
-    *def = icf_default_world_def();
-    def->bodies = h->bodies;
-    def->joints = h->joints;
-    def->constraints = h->constraints;
-    def->contacts = h->contacts;
-    def->tree = h->tree;
-    def->solver = (size_t)h->solver;
-    def->gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
-    def->method = h->method;
-    def->substeps = h->substeps;
-    def->model = h->model;
-    def->settle = h->settle;
-    def->tolerance = h->tolerance;
-    def->iterations = h->iterations;
+    *def = icfi_def_of(icfi_header_of(world));
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def)
 {
-    icfi_header next, *h;
     if (!icfi_world_is(world) || !def) return ICF_RESULT_BAD_ARGUMENT;
     if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
     world->reason = icfi_world_def_check(def);
     if (world->reason) return ICF_RESULT_BAD_ARGUMENT;
-    h = icfi_header_of(world);
-    icfi_header_make(&next, def);
-    ICFI_MEMCPY(h->gravity, next.gravity, sizeof h->gravity);
-    h->method = next.method;
-    h->substeps = next.substeps;
-    h->model = next.model;
-    h->settle = next.settle;
-    h->tolerance = next.tolerance;
-    h->iterations = next.iterations;
+    icfi_header_set(icfi_header_of(world), def);
     return ICF_RESULT_OK;
 }
 
@@ -12447,35 +12535,51 @@ static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 #endif
 }
 
-typedef enum icfi_room {
-    ICFI_ROOM_BODIES,
-    ICFI_ROOM_JOINTS,
-    ICFI_ROOM_CONSTRAINTS,
-    ICFI_ROOM_CONTACTS
-} icfi_room;
-
-/* Room for `needed` of something: twice of what there was, in a world that can grow. */
-static icf_result icfi_make_room(icf_world* w, icfi_room what, int32_t needed)
+/* Room for `needed` records of a table: twice of what there was, in a world that can grow */
+static icf_result icfi_make_room(icf_world* w, int32_t table, int32_t needed)
 {
-    icf_world_def def = icf_default_world_def();
-    int32_t* capacity;
-    (void)icf_world_get_def(w, &def);
-    switch (what) {
-    case ICFI_ROOM_BODIES: capacity = &def.bodies; break;
-    case ICFI_ROOM_JOINTS: capacity = &def.joints; break;
-    case ICFI_ROOM_CONSTRAINTS: capacity = &def.constraints; break;
-    default: capacity = &def.contacts; break;
+    icf_world_def d = icfi_def_of(icfi_header_of(w));
+    int32_t* const most[ICFI_TABLES] = {&d.bodies, &d.joints, &d.constraints, &d.contacts};
+    if (needed <= *most[table]) return ICF_RESULT_OK;
+    if (!w->owner) return icfi_table_full(w, table, needed);
+    *most[table] = needed < 0x1fffffff ? 2 * needed : needed;
+    return icfi_world_grow(w, &d);
+}
+
+/* A slot for a new record, which is zero but for its name; growing may move what is open. */
+static icf_result icfi_slot_take(icf_world* w, int32_t kind, int32_t* i)
+{
+    icfi_header* h = icfi_header_of(w);
+    icfi_slot* slot;
+    uint32_t generation = 0;
+    *i = h->unused[kind];
+    if (*i < 0) {
+        icf_result result = icfi_make_room(w, kind, h->end[kind] + 1);
+        if (result != ICF_RESULT_OK) return result;
+        h = icfi_header_of(w);
+        *i = h->end[kind]++;
+        slot = icfi_slot_in(h, icfi_table_at(w, kind), kind, *i);
+    } else {
+        slot = icfi_slot_in(h, icfi_table_at(w, kind), kind, *i);
+        h->unused[kind] = slot->next;
+        generation = slot->generation;
     }
-    if (needed <= *capacity) return ICF_RESULT_OK;
-    if (!w->owner) {
-        const char* name = what == ICFI_ROOM_BODIES        ? "bodies"
-                           : what == ICFI_ROOM_JOINTS      ? "joints"
-                           : what == ICFI_ROOM_CONSTRAINTS ? "constraints"
-                                                           : "contacts";
-        return icfi_world_full(w, name, (size_t)needed);
-    }
-    *capacity = needed < 0x1fffffff ? 2 * needed : needed;
-    return icfi_world_grow(w, &def);
+    ICFI_MEMSET(ICFI_AT(unsigned char, slot + 1, 0) - h->record[kind], 0, h->record[kind]);
+    slot->generation = generation + 1;
+    slot->flags = ICFI_ALIVE;
+    slot->next = -1;
+    return ICF_RESULT_OK;
+}
+
+/* Its name is of nothing from now on, and it is the next to be taken. */
+static void icfi_slot_drop(icfi_sim* s, int32_t kind, int32_t i)
+{
+    icfi_slot* slot = icfi_slot_in(s->header, s->tables[kind], kind, i);
+    slot->flags = 0;
+    slot->generation++;
+    slot->next = s->header->unused[kind];
+    s->header->unused[kind] = i;
+    s->session->solved = 0;
 }
 
 /* ---- saving ---- */
@@ -12531,15 +12635,6 @@ static uint64_t icfi_hash_end(const uint64_t h[4])
     return icfi_hash_mix(icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]), h[3]);
 }
 
-static uint64_t icfi_hash_words(uint64_t hash, const void* data, size_t count, size_t size)
-{
-    uint64_t h[4];
-    size_t i;
-    for (i = 0; i < 4; i++) h[i] = hash + i;
-    icfi_hash_stream(h, (const unsigned char*)data, count, size);
-    return icfi_hash_end(h);
-}
-
 /* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32, each an even number of those */
 static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count, size_t record,
                                   size_t reals, size_t longs)
@@ -12559,33 +12654,21 @@ static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count
 
 #define ICFI_REALS_BEFORE(type, field) (offsetof(type, field) / sizeof(icf_real))
 
-/* All of the state, without capacities and the checksum */
-static uint64_t icfi_state_hash(const icfi_header* header, const void* body, const void* joint,
-                                const void* constraint, const void* memory)
+/* All of the state, without room and the checksum */
+static uint64_t icfi_state_hash(const icfi_header* header, const unsigned char* const* table)
 {
+    const size_t reals[ICFI_TABLES] = {
+        ICFI_REALS_BEFORE(icfi_body, user), ICFI_REALS_BEFORE(icfi_joint, user),
+        ICFI_REALS_BEFORE(icfi_constraint, user), ICFI_REALS_BEFORE(icfi_contact_cache, id)};
     uint64_t hash = ((uint64_t)0xcbf29ce4u << 32) | 0x84222325u;
     icfi_header h = *header;
-    h.checksum = h.solver = 0;
-    h.bodies = h.joints = h.constraints = h.contacts = h.tree = 0;
+    int32_t i;
+    h.checksum = 0;
+    ICFI_MEMSET(&h.room, 0, sizeof h.room);
     hash = icfi_hash_records(hash, &h, 1, sizeof h, ICFI_REALS_BEFORE(icfi_header, checksum), 3);
-    hash = icfi_hash_records(hash, body, h.body_end, sizeof(icfi_body),
-                             ICFI_REALS_BEFORE(icfi_body, user), 1);
-    hash = icfi_hash_records(hash, joint, h.joint_end, sizeof(icfi_joint),
-                             ICFI_REALS_BEFORE(icfi_joint, user), 1);
-    hash = icfi_hash_records(hash, constraint, h.constraint_end, sizeof(icfi_constraint),
-                             ICFI_REALS_BEFORE(icfi_constraint, user), 1);
-    return icfi_hash_records(hash, memory, h.memories, sizeof(icfi_contact_cache),
-                             ICFI_REALS_BEFORE(icfi_contact_cache, id), 1);
-}
-
-/* Of saved bytes: the capacities too */
-static uint64_t icfi_checksum(const icfi_header* h, const void* body, const void* joint,
-                              const void* constraint, const void* memory)
-{
-    const int32_t capacity[6] = {h->bodies, h->joints, h->constraints, h->contacts, h->tree, 0};
-    uint64_t hash = icfi_state_hash(h, body, joint, constraint, memory);
-    hash = icfi_hash_words(hash, capacity, 3, sizeof *capacity);
-    return icfi_hash_mix(hash, h->solver);
+    for (i = 0; i < ICFI_TABLES; i++)
+        hash = icfi_hash_records(hash, table[i], h.end[i], h.record[i], reals[i], 1);
+    return hash;
 }
 
 ICF_API uint64_t icf_world_hash(const icf_world* world)
@@ -12593,43 +12676,61 @@ ICF_API uint64_t icf_world_hash(const icf_world* world)
     icfi_sim s;
     if (!icfi_world_is(world)) return 0;
     icfi_sim_open(world, &s);
-    return icfi_state_hash(s.header, s.body, s.joint, s.constraint, s.memory);
+    return icfi_state_hash(s.header, (const unsigned char* const*)s.tables);
 }
 
-/* Bytes of a saved world: the header, and as many of each record as were ever used */
-static size_t icfi_saved_bytes(const icfi_header* h)
+/* A saved world: the header, and as many records of each table as were ever used. They need not be
+   aligned. */
+typedef struct icfi_saved {
+    icfi_header h;
+    const unsigned char* table[ICFI_TABLES];
+} icfi_saved;
+
+/* Says where its tables are, and how many bytes it has. */
+static size_t icfi_saved_open(icfi_saved* s, const unsigned char* from)
 {
-    size_t n = sizeof *h;
-    n = icfi_plus(n, icfi_times((size_t)h->body_end, sizeof(icfi_body)));
-    n = icfi_plus(n, icfi_times((size_t)h->joint_end, sizeof(icfi_joint)));
-    n = icfi_plus(n, icfi_times((size_t)h->constraint_end, sizeof(icfi_constraint)));
-    return icfi_plus(n, icfi_times((size_t)h->memories, sizeof(icfi_contact_cache)));
+    size_t at = sizeof s->h;
+    int32_t i;
+    for (i = 0; i < ICFI_TABLES; i++) {
+        s->table[i] = from ? from + at : NULL;
+        at = icfi_plus(at, icfi_times(s->h.record[i], (size_t)s->h.end[i]));
+    }
+    return at;
+}
+
+/* Of saved bytes: the room too */
+static uint64_t icfi_checksum(const icfi_saved* s)
+{
+    uint64_t hash = icfi_state_hash(&s->h, s->table);
+    return icfi_hash_records(hash, &s->h.room, 1, sizeof s->h.room, 0, 1);
 }
 
 ICF_API size_t icf_world_save_bytes(const icf_world* world)
 {
-    return icfi_world_is(world) ? icfi_saved_bytes(icfi_header_of(world)) : 0;
+    icfi_saved saved;
+    if (!icfi_world_is(world)) return 0;
+    saved.h = *icfi_header_of(world);
+    return icfi_saved_open(&saved, NULL);
 }
 
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
 {
-    unsigned char* to = (unsigned char*)bytes;
+    unsigned char *start = (unsigned char*)bytes, *to = start + sizeof(icfi_header);
+    icfi_saved saved;
     icfi_sim s;
-    icfi_header h;
+    int32_t i;
     if (!icfi_world_is(world) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
     if (capacity < icf_world_save_bytes(world)) return ICF_RESULT_TOO_SMALL;
     icfi_sim_open(world, &s);
-    h = *s.header;
-    h.checksum = icfi_checksum(&h, s.body, s.joint, s.constraint, s.memory);
-    ICFI_MEMCPY(to, &h, sizeof h);
-    to += sizeof h;
-    icfi_copy_bytes(to, s.body, (size_t)h.body_end * sizeof(icfi_body));
-    to += (size_t)h.body_end * sizeof(icfi_body);
-    icfi_copy_bytes(to, s.joint, (size_t)h.joint_end * sizeof(icfi_joint));
-    to += (size_t)h.joint_end * sizeof(icfi_joint);
-    icfi_copy_bytes(to, s.constraint, (size_t)h.constraint_end * sizeof(icfi_constraint));
-    to += (size_t)h.constraint_end * sizeof(icfi_constraint);
-    icfi_copy_bytes(to, s.memory, (size_t)h.memories * sizeof(icfi_contact_cache));
+    saved.h = *s.header;
+    (void)icfi_saved_open(&saved, start);
+    for (i = 0; i < ICFI_TABLES; i++) {
+        size_t n = saved.h.record[i] * (size_t)saved.h.end[i];
+        icfi_copy_bytes(to, s.tables[i], n);
+        to += n;
+    }
+    saved.h.checksum = icfi_checksum(&saved);
+    ICFI_MEMCPY(start, &saved.h, sizeof saved.h);
     return ICF_RESULT_OK;
 }
 
@@ -12646,12 +12747,12 @@ static int icfi_inertia_is_valid(const icf_real i[6])
 
 static uint32_t icfi_kind_of(const icfi_body* b)
 {
-    return (b->flags >> ICFI_KIND_SHIFT) & 3u;
+    return (b->slot.flags >> ICFI_KIND_SHIFT) & 3u;
 }
 
 static uint32_t icfi_locks_of(const icfi_body* b)
 {
-    return b->flags >> ICFI_LOCKS_SHIFT;
+    return b->slot.flags >> ICFI_LOCKS_SHIFT;
 }
 
 static int icfi_is_dynamic(const icfi_body* b)
@@ -12677,57 +12778,48 @@ static int icfi_slot_is(int32_t i, int32_t end)
     return i >= -1 && i < end;
 }
 
-/* What is saved, which need not be aligned */
-typedef struct icfi_saved {
-    icfi_header h;
-    const unsigned char *body, *joint, *constraint, *memory;
-} icfi_saved;
-
-static void icfi_saved_body(const icfi_saved* s, int32_t i, icfi_body* b)
+/* A copy of one record */
+static void icfi_saved_get(const icfi_saved* s, int32_t table, int32_t i, void* record)
 {
-    ICFI_MEMCPY(b, s->body + (size_t)i * sizeof *b, sizeof *b);
-}
-
-static void icfi_saved_joint(const icfi_saved* s, int32_t i, icfi_joint* j)
-{
-    ICFI_MEMCPY(j, s->joint + (size_t)i * sizeof *j, sizeof *j);
+    ICFI_MEMCPY(record, s->table[table] + s->h.record[table] * (size_t)i, s->h.record[table]);
 }
 
 static int icfi_saved_alive(const icfi_saved* s, int32_t i)
 {
     icfi_body b;
     if (i < 0) return 1;
-    if (i >= s->h.body_end) return 0;
-    icfi_saved_body(s, i, &b);
-    return (b.flags & ICFI_ALIVE) != 0;
+    if (i >= s->h.end[ICFI_BODIES]) return 0;
+    icfi_saved_get(s, ICFI_BODIES, i, &b);
+    return (b.slot.flags & ICFI_ALIVE) != 0;
 }
 
 /* Bodies: numbers that can be, names that fit, and no circle of joints */
 static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
 {
     int32_t i, k, depth;
-    for (i = 0; i < s->h.body_end; i++) {
+    for (i = 0; i < s->h.end[ICFI_BODIES]; i++) {
         icfi_body b;
         icfi_joint j;
-        icfi_saved_body(s, i, &b);
-        if (!icfi_slot_is(b.next, s->h.body_end)) return 0;
-        if (!(b.flags & ICFI_ALIVE)) continue;
+        icfi_saved_get(s, ICFI_BODIES, i, &b);
+        if (!icfi_slot_is(b.slot.next, s->h.end[ICFI_BODIES])) return 0;
+        if (!(b.slot.flags & ICFI_ALIVE)) continue;
         if (icfi_kind_of(&b) > ICF_BODY_KINEMATIC || icfi_locks_of(&b) > 63u) return 0;
         if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_body, user), ICFI_AT(const icf_real, &b, 0)))
             return 0;
         if (b.mass < 0 || !icfi_inertia_is_valid(b.inertia)) return 0;
-        if (!icfi_slot_is(b.joint, s->h.joint_end)) return 0;
+        if (!icfi_slot_is(b.joint, s->h.end[ICFI_JOINTS])) return 0;
         if (b.joint < 0) continue;
-        icfi_saved_joint(s, b.joint, &j);
-        if (!(j.flags & ICFI_ALIVE) || j.child != i || !icfi_is_dynamic(&b) || icfi_locks_of(&b))
+        icfi_saved_get(s, ICFI_JOINTS, b.joint, &j);
+        if (!(j.slot.flags & ICFI_ALIVE) || j.child != i || !icfi_is_dynamic(&b) ||
+            icfi_locks_of(&b))
             return 0;
         for (k = i, depth = 0; k >= 0; depth++) {
-            if (depth > s->h.body_end) return 0;
-            icfi_saved_body(s, k, &b);
+            if (depth > s->h.end[ICFI_BODIES]) return 0;
+            icfi_saved_get(s, ICFI_BODIES, k, &b);
             if (b.joint < 0) break;
-            if (b.joint >= s->h.joint_end) return 0;
-            icfi_saved_joint(s, b.joint, &j);
-            if (!icfi_slot_is(j.parent, s->h.body_end)) return 0;
+            if (b.joint >= s->h.end[ICFI_JOINTS]) return 0;
+            icfi_saved_get(s, ICFI_JOINTS, b.joint, &j);
+            if (!icfi_slot_is(j.parent, s->h.end[ICFI_BODIES])) return 0;
             k = j.parent;
         }
     }
@@ -12737,81 +12829,68 @@ static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
 static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
 {
     int32_t i, k;
-    for (i = 0; i < s->h.joint_end; i++) {
+    for (i = 0; i < s->h.end[ICFI_JOINTS]; i++) {
         icfi_joint j;
         icfi_body b;
-        icfi_saved_joint(s, i, &j);
-        if (!icfi_slot_is(j.next, s->h.joint_end)) return 0;
-        if (!(j.flags & ICFI_ALIVE)) continue;
+        icfi_saved_get(s, ICFI_JOINTS, i, &j);
+        if (!icfi_slot_is(j.slot.next, s->h.end[ICFI_JOINTS])) return 0;
+        if (!(j.slot.flags & ICFI_ALIVE)) continue;
         if (j.kind < ICF_JOINT_REVOLUTE || j.kind > ICF_JOINT_WELD) return 0;
         if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_joint, user), j.position)) return 0;
         if (!icfi_saved_alive(s, j.parent) || j.child < 0 || !icfi_saved_alive(s, j.child))
             return 0;
-        icfi_saved_body(s, j.child, &b);
+        icfi_saved_get(s, ICFI_BODIES, j.child, &b);
         if (b.joint != i) return 0;
     }
-    for (i = 0; i < s->h.constraint_end; i++) {
+    for (i = 0; i < s->h.end[ICFI_CONSTRAINTS]; i++) {
         icfi_constraint c;
-        ICFI_MEMCPY(&c, s->constraint + (size_t)i * sizeof c, sizeof c);
-        if (!icfi_slot_is(c.next, s->h.constraint_end)) return 0;
-        if (!(c.flags & ICFI_ALIVE)) continue;
+        icfi_saved_get(s, ICFI_CONSTRAINTS, i, &c);
+        if (!icfi_slot_is(c.slot.next, s->h.end[ICFI_CONSTRAINTS])) return 0;
+        if (!(c.slot.flags & ICFI_ALIVE)) continue;
         if (c.kind < ICF_CONSTRAINT_WELD || c.kind > ICF_CONSTRAINT_COUPLER) return 0;
         if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_constraint, user),
                              ICFI_AT(const icf_real, &c, 0)))
             return 0;
         if (c.kind != ICF_CONSTRAINT_COUPLER) {
-            if (c.body[0] < -1 || c.body[1] < -1 || c.body[0] == c.body[1]) return 0;
+            if (c.joints != 0 || c.body[0] < -1 || c.body[1] < -1 || c.body[0] == c.body[1])
+                return 0;
             if (!icfi_saved_alive(s, c.body[0]) || !icfi_saved_alive(s, c.body[1])) return 0;
             continue;
         }
         if (c.joints < 1 || c.joints > 4) return 0;
         for (k = 0; k < c.joints; k++) {
             icfi_joint j;
-            if (c.joint[k] < 0 || c.joint[k] >= s->h.joint_end) return 0;
-            icfi_saved_joint(s, c.joint[k], &j);
-            if (!(j.flags & ICFI_ALIVE) || j.kind == ICF_JOINT_BALL) return 0;
+            if (c.joint[k] < 0 || c.joint[k] >= s->h.end[ICFI_JOINTS]) return 0;
+            icfi_saved_get(s, ICFI_JOINTS, c.joint[k], &j);
+            if (!(j.slot.flags & ICFI_ALIVE) || j.kind == ICF_JOINT_BALL) return 0;
             if (c.number[k] < 0 || c.number[k] >= icfi_joint_dofs(j.kind)) return 0;
         }
     }
-    for (i = 0; i < s->h.memories; i++) {
+    for (i = 0; i < s->h.end[ICFI_CONTACTS]; i++) {
         icfi_contact_cache m;
-        ICFI_MEMCPY(&m, s->memory + (size_t)i * sizeof m, sizeof m);
+        icfi_saved_get(s, ICFI_CONTACTS, i, &m);
         if (!icfi_all_finite(6, m.impulse) || !icfi_lag_is_good(&m.lag)) return 0;
-        if (!icfi_slot_is(m.body[0], s->h.body_end) || !icfi_slot_is(m.body[1], s->h.body_end))
+        if (!icfi_slot_is(m.body[0], s->h.end[ICFI_BODIES]) ||
+            !icfi_slot_is(m.body[1], s->h.end[ICFI_BODIES]))
             return 0;
     }
     return 1;
 }
 
 /* The slots of a list of free ones are free, and it ends. */
-static int icfi_saved_list_is_good(const icfi_saved* s, int32_t first, int32_t end, int what)
+static int icfi_saved_list_is_good(const icfi_saved* s, int32_t kind)
 {
-    int32_t count = 0;
-    if (!icfi_slot_is(first, end)) return 0;
-    while (first >= 0) {
-        uint32_t flags;
-        int32_t next;
-        if (count++ >= end) return 0;
-        if (what == 0) {
-            icfi_body b;
-            icfi_saved_body(s, first, &b);
-            flags = b.flags;
-            next = b.next;
-        } else if (what == 1) {
-            icfi_joint j;
-            icfi_saved_joint(s, first, &j);
-            flags = j.flags;
-            next = j.next;
-        } else {
-            icfi_constraint c;
-            ICFI_MEMCPY(&c, s->constraint + (size_t)first * sizeof c, sizeof c);
-            flags = c.flags;
-            next = c.next;
-        }
-        if ((flags & ICFI_ALIVE) || !icfi_slot_is(next, end)) return 0;
-        first = next;
+    const int32_t end = s->h.end[kind];
+    int32_t count = 0, i = s->h.unused[kind];
+    while (i >= 0) {
+        icfi_slot slot;
+        if (count++ >= end || i >= end) return 0;
+        ICFI_MEMCPY(&slot, s->table[kind] + s->h.record[kind] * ((size_t)i + 1) - sizeof slot,
+                    sizeof slot);
+        if (slot.flags & ICFI_ALIVE) return 0;
+        i = slot.next;
     }
-    return 1;
+    return i == -1;
 }
 
 static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* from, size_t count)
@@ -12819,41 +12898,24 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     icfi_header* h = &s->h;
     icf_world_def def = icf_default_world_def();
     icfi_header mine;
-    uint64_t checksum;
+    int32_t i;
     if (count < sizeof *h) return 0;
     ICFI_MEMCPY(h, from, sizeof *h);
     icfi_header_make(&mine, &def);
     if (h->magic != mine.magic || h->version != mine.version || h->real != mine.real) return 0;
     if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record) != 0) return 0;
-    def.bodies = h->bodies;
-    def.joints = h->joints;
-    def.constraints = h->constraints;
-    def.contacts = h->contacts;
-    def.tree = h->tree;
-    def.gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
-    def.method = h->method;
-    def.substeps = h->substeps;
-    def.model = h->model;
-    def.settle = h->settle;
-    def.tolerance = h->tolerance;
-    def.iterations = h->iterations;
-    if (icfi_world_def_check(&def) || !icfi_finite(h->time) || h->solver > (size_t)-1 / 2) return 0;
-    if (h->body_end < 0 || h->joint_end < 0 || h->constraint_end < 0 || h->memories < 0) return 0;
-    if (h->body_end > h->bodies || h->joint_end > h->joints || h->constraint_end > h->constraints ||
-        h->memories > h->contacts || h->pressed < 0 || h->pressed > h->memories) {
-        return 0;
+    def = icfi_def_of(h);
+    if (icfi_world_def_check(&def) || !icfi_finite(h->time)) return 0;
+    if (h->room.solver > (size_t)-1 / 2) return 0;
+    for (i = 0; i < ICFI_TABLES; i++) {
+        if (h->end[i] < 0 || h->end[i] > h->room.most[i]) return 0;
     }
-    if (count != icfi_saved_bytes(h)) return 0;
-    s->body = from + sizeof *h;
-    s->joint = s->body + (size_t)h->body_end * sizeof(icfi_body);
-    s->constraint = s->joint + (size_t)h->joint_end * sizeof(icfi_joint);
-    s->memory = s->constraint + (size_t)h->constraint_end * sizeof(icfi_constraint);
-    checksum = icfi_checksum(h, s->body, s->joint, s->constraint, s->memory);
-    if (checksum != h->checksum) return 0;
-    return icfi_saved_list_is_good(s, h->body_free, h->body_end, 0) &&
-           icfi_saved_list_is_good(s, h->joint_free, h->joint_end, 1) &&
-           icfi_saved_list_is_good(s, h->constraint_free, h->constraint_end, 2) &&
-           icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
+    if (h->pressed < 0 || h->pressed > h->end[ICFI_CONTACTS]) return 0;
+    if (count != icfi_saved_open(s, from) || icfi_checksum(s) != h->checksum) return 0;
+    for (i = 0; i < ICFI_CONTACTS; i++) {
+        if (!icfi_saved_list_is_good(s, i)) return 0;
+    }
+    return icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
 }
 
 static int32_t icfi_free_dofs(uint32_t locks);
@@ -12862,19 +12924,19 @@ static int32_t icfi_free_dofs(uint32_t locks);
 static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
 {
     int32_t i, k, largest = 0;
-    for (i = 0; i < s->h.body_end; i++) count[i] = 0;
-    for (i = 0; i < s->h.body_end; i++) {
+    for (i = 0; i < s->h.end[ICFI_BODIES]; i++) count[i] = 0;
+    for (i = 0; i < s->h.end[ICFI_BODIES]; i++) {
         icfi_body b, up;
         icfi_joint j;
         int32_t n;
-        icfi_saved_body(s, i, &b);
-        if (!(b.flags & ICFI_ALIVE) || !icfi_is_dynamic(&b)) continue;
+        icfi_saved_get(s, ICFI_BODIES, i, &b);
+        if (!(b.slot.flags & ICFI_ALIVE) || !icfi_is_dynamic(&b)) continue;
         n = icfi_free_dofs(icfi_locks_of(&b));
         for (k = i; b.joint >= 0; b = up, k = j.parent) {
-            icfi_saved_joint(s, b.joint, &j);
+            icfi_saved_get(s, ICFI_JOINTS, b.joint, &j);
             if (k == i) n = icfi_joint_dofs(j.kind);
             if (j.parent < 0) break;
-            icfi_saved_body(s, j.parent, &up);
+            icfi_saved_get(s, ICFI_BODIES, j.parent, &up);
             if (!icfi_is_dynamic(&up)) break;
         }
         count[k] += n;
@@ -12887,48 +12949,42 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
 {
     const unsigned char* from = (const unsigned char*)bytes;
     icfi_saved saved;
-    icfi_header caps, *h = &saved.h;
+    icfi_header next, *h = &saved.h;
+    icfi_room room;
+    icf_world_def def;
+    icf_result result;
     icfi_sim s;
+    int32_t i;
+    int larger = 0;
     if (!icfi_world_is(world) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_saved_is_good(&saved, from, count)) {
         return icfi_world_refuse(world, ICF_RESULT_BAD_DEF, 0, "not a saved world, or damaged");
     }
-    caps = *icfi_header_of(world);
     icfi_sim_open(world, &s);
-    if (!world->owner && h->body_end <= caps.bodies &&
-        icfi_saved_tree(&saved, s.size) > icfi_tree_most(&caps)) {
+    room = s.header->room;
+    if (!world->owner && h->end[ICFI_BODIES] <= room.most[ICFI_BODIES] &&
+        icfi_saved_tree(&saved, s.size) > icfi_tree_most(s.header)) {
         return icfi_world_full(world, "tree", icfi_saved_tree(&saved, s.size));
     }
-    if (h->body_end > caps.bodies || h->joint_end > caps.joints ||
-        h->constraint_end > caps.constraints || h->memories > caps.contacts) {
-        icf_world_def def;
-        icf_result result;
-        (void)icf_world_get_def(world, &def);
-        def.bodies = caps.bodies > h->bodies ? caps.bodies : h->bodies;
-        def.joints = caps.joints > h->joints ? caps.joints : h->joints;
-        def.constraints = caps.constraints > h->constraints ? caps.constraints : h->constraints;
-        def.contacts = caps.contacts > h->contacts ? caps.contacts : h->contacts;
-        if (h->tree > def.tree) def.tree = h->tree;
+    for (i = 0; i < ICFI_TABLES; i++) {
+        if (h->end[i] > room.most[i]) larger = 1;
+        if (room.most[i] < h->room.most[i]) room.most[i] = h->room.most[i];
+    }
+    if (larger) {
+        if (room.tree < h->room.tree) room.tree = h->room.tree;
+        next = *s.header;
+        next.room = room;
+        def = icfi_def_of(&next);
         if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
         if (def.contacts < s.session->touches) def.contacts = s.session->touches;
         result = icfi_world_grow(world, &def);
         if (result != ICF_RESULT_OK) return result;
-        caps = *icfi_header_of(world);
+        icfi_sim_open(world, &s);
     }
-    icfi_sim_open(world, &s);
-    h->bodies = caps.bodies;
-    h->joints = caps.joints;
-    h->constraints = caps.constraints;
-    h->contacts = caps.contacts;
-    h->tree = caps.tree;
-    h->solver = caps.solver;
+    h->room = s.header->room;
     h->checksum = 0;
     *s.header = *h;
-    icfi_copy_bytes(s.body, saved.body, (size_t)h->body_end * sizeof(icfi_body));
-    icfi_copy_bytes(s.joint, saved.joint, (size_t)h->joint_end * sizeof(icfi_joint));
-    icfi_copy_bytes(s.constraint, saved.constraint,
-                    (size_t)h->constraint_end * sizeof(icfi_constraint));
-    icfi_copy_bytes(s.memory, saved.memory, (size_t)h->memories * sizeof(icfi_contact_cache));
+    icfi_copy_tables(h, saved.table, s.tables);
     icfi_session_begin(&s);
     return ICF_RESULT_OK;
 }
@@ -12937,12 +12993,12 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
 static void icfi_load_motion(icfi_sim* s)
 {
     int32_t i;
-    for (i = 0; i < s->header->body_end; i++) s->motion[i] = s->body[i].m;
-    for (i = 0; i < s->header->joint_end; i++) {
+    for (i = 0; i < s->header->end[ICFI_BODIES]; i++) s->motion[i] = s->body[i].m;
+    for (i = 0; i < s->header->end[ICFI_JOINTS]; i++) {
         ICFI_MEMCPY(s->position + 4 * i, s->joint[i].position, sizeof s->joint[i].position);
         ICFI_MEMCPY(s->velocity + 3 * i, s->joint[i].velocity, sizeof s->joint[i].velocity);
     }
-    for (i = 0; i < s->header->constraint_end; i++)
+    for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++)
         ICFI_MEMCPY(s->tension + 6 * i, s->constraint[i].force, sizeof s->constraint[i].force);
 }
 
@@ -12972,19 +13028,19 @@ static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
     icfi_session* session = s->session;
     int32_t *child = s->size, *sibling = s->island_of, places = 0, trees = 0, i, k;
     size_t dofs = 0, mass = 0, largest = 0;
-    for (i = 0; i < h->body_end; i++) child[i] = s->tree_of[i] = s->place_of[i] = -1;
-    for (i = h->joint_end - 1; i >= 0; i--) {
+    for (i = 0; i < h->end[ICFI_BODIES]; i++) child[i] = s->tree_of[i] = s->place_of[i] = -1;
+    for (i = h->end[ICFI_JOINTS] - 1; i >= 0; i--) {
         const icfi_joint* j = s->joint + i;
-        if (!(j->flags & ICFI_ALIVE) || j->parent < 0 || !icfi_is_dynamic(s->body + j->parent))
+        if (!(j->slot.flags & ICFI_ALIVE) || j->parent < 0 || !icfi_is_dynamic(s->body + j->parent))
             continue;
         sibling[j->child] = child[j->parent];
         child[j->parent] = j->child;
     }
-    for (i = 0; i < h->body_end; i++) {
+    for (i = 0; i < h->end[ICFI_BODIES]; i++) {
         const icfi_body* root = s->body + i;
         icfi_world_tree* tree = s->tree + trees;
         int32_t carrier = -1, n = 0;
-        if (!(root->flags & ICFI_ALIVE) || !icfi_is_dynamic(root)) continue;
+        if (!(root->slot.flags & ICFI_ALIVE) || !icfi_is_dynamic(root)) continue;
         if (root->joint >= 0) {
             carrier = s->joint[root->joint].parent;
             if (carrier >= 0 && icfi_is_dynamic(s->body + carrier)) continue;
@@ -14023,7 +14079,7 @@ static icf_vec3 icfi_before_turning(const icfi_sim* s, int32_t body)
     const icfi_body* b = s->body + body;
     icfi_motion m = s->motion[body];
     icf_vec3 w = icf_vec3_scale(-1, m.w);
-    if ((!s->substep && !(b->flags & ICFI_TURNED)) || (icfi_locks_of(b) >> 3) ||
+    if ((!s->substep && !(b->slot.flags & ICFI_TURNED)) || (icfi_locks_of(b) >> 3) ||
         icfi_is_round(b->inertia) ||
         s->turned * s->turned * icf_vec3_dot(w, w) < ICF_R(1e-10)) { /* hardly at all */
         return m.w;
@@ -14661,15 +14717,15 @@ static void icfi_find_stiffening(icfi_sim* s)
 {
     const icfi_header* h = s->header;
     int32_t i, k;
-    ICFI_MEMSET(s->stiffening, 0, 6 * (size_t)h->body_end * sizeof(icf_real));
-    for (i = 0; i < h->constraint_end; i++) {
+    ICFI_MEMSET(s->stiffening, 0, 6 * (size_t)h->end[ICFI_BODIES] * sizeof(icf_real));
+    for (i = 0; i < h->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s->constraint + i;
         icfi_spatial direction[6];
         icf_real error[6];
         icf_vec3 point[2], f = icf_vec3_make(0, 0, 0);
         const icfi_motion* motion;
         int32_t rows;
-        if (!(c->flags & ICFI_ALIVE) || c->kind == ICF_CONSTRAINT_COUPLER) continue;
+        if (!(c->slot.flags & ICFI_ALIVE) || c->kind == ICF_CONSTRAINT_COUPLER) continue;
         motion = icfi_pass_motion(s, c);
         rows = icfi_constraint_rows(s, c, motion, direction, error, point);
         for (k = 0; k < rows; k++)
@@ -14711,12 +14767,12 @@ static int icfi_turning_weights(const icfi_sim* s, int32_t body, icf_vec3 axis[3
 static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
 {
     int32_t i, k, n;
-    for (i = 0; i < s->header->body_end; i++) {
+    for (i = 0; i < s->header->end[ICFI_BODIES]; i++) {
         icfi_spatial direction[3];
         icf_vec3 axis[3];
         icf_real weight[3];
         int32_t link, bias = *bias_at;
-        if (!(s->body[i].flags & ICFI_ALIVE) || !icfi_tree_of(s, i) ||
+        if (!(s->body[i].slot.flags & ICFI_ALIVE) || !icfi_tree_of(s, i) ||
             !icfi_turning_weights(s, i, axis, weight))
             continue;
         for (k = n = 0; k < 3; k++) {
@@ -14775,7 +14831,7 @@ static void icfi_across(const icfi_sim* s, const icf_real* tensions, int32_t slo
 static void icfi_read_tension(icfi_sim* s)
 {
     int32_t i;
-    ICFI_MEMSET(s->tension, 0, 6 * (size_t)s->header->constraint_end * sizeof(icf_real));
+    ICFI_MEMSET(s->tension, 0, 6 * (size_t)s->header->end[ICFI_CONSTRAINTS] * sizeof(icf_real));
     for (i = 0; i < s->session->rows; i++) {
         const icfi_row_owner* o = s->owner + i;
         icf_row_result r;
@@ -14807,24 +14863,24 @@ static int icfi_tension_is_off(icfi_sim* s)
     icf_real size, change;
     int32_t i;
     icfi_copy_bytes(s->stiffening_before, s->stiffening,
-                    6 * (size_t)h->body_end * sizeof(icf_real));
+                    6 * (size_t)h->end[ICFI_BODIES] * sizeof(icf_real));
     icfi_copy_bytes(s->tension_before, s->tension,
-                    6 * (size_t)h->constraint_end * sizeof(icf_real));
+                    6 * (size_t)h->end[ICFI_CONSTRAINTS] * sizeof(icf_real));
     icfi_read_tension(s);
     icfi_find_stiffening(s);
-    for (i = 0; i < h->body_end; i++) {
+    for (i = 0; i < h->end[ICFI_BODIES]; i++) {
         const icf_real* inertia = s->body[i].inertia;
         const icf_real mean = (inertia[0] + inertia[1] + inertia[2]) / 3;
         if (!icfi_tree_of(s, i)) continue;
         change = icfi_change(s->stiffening + 6 * i, s->stiffening_before + 6 * i, &size);
         if (change > ICF_R(0.1) * size && square * square * change > mean * mean) return 1;
     }
-    for (i = 0; i < h->constraint_end; i++) {
+    for (i = 0; i < h->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s->constraint + i;
         icf_real now[2] = {0, 0}, before[2] = {0, 0}, error[6];
         icfi_spatial direction[6];
         icf_vec3 point[2];
-        if (!(c->flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_DISTANCE) continue;
+        if (!(c->slot.flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_DISTANCE) continue;
         (void)icfi_constraint_rows(s, c, s->motion, direction, error, point);
         icfi_across(s, s->tension_before, i, point, direction, before);
         icfi_across(s, s->tension, i, point, direction, now);
@@ -15014,16 +15070,16 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s, int first)
     s->link_start[0] = 0;
     for (i = 0; i < session->trees; i++) s->tree[i].clique = -1;
     icfi_link_touches(s, first, &bias);
-    if (s->header->constraint_end) icfi_find_stiffening(s);
-    for (i = 0; i < s->header->constraint_end; i++) {
-        if (s->constraint[i].flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
+    if (s->header->end[ICFI_CONSTRAINTS]) icfi_find_stiffening(s);
+    for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++) {
+        if (s->constraint[i].slot.flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
     }
-    if (s->header->constraint_end) icfi_link_stiffening(s, &bias);
+    if (s->header->end[ICFI_CONSTRAINTS]) icfi_link_stiffening(s, &bias);
     /* motors first: limits want to know which trees are moved by more than their own forces */
     for (what = 0; what < 2; what++) {
-        for (i = 0; i < s->header->joint_end; i++) {
+        for (i = 0; i < s->header->end[ICFI_JOINTS]; i++) {
             int32_t dofs = icfi_joint_dofs(s->joint[i].kind);
-            if (!(s->joint[i].flags & ICFI_ALIVE)) continue;
+            if (!(s->joint[i].slot.flags & ICFI_ALIVE)) continue;
             for (k = 0; k < dofs; k++) {
                 if (what) {
                     icfi_link_limits(s, i, k, &bias);
@@ -15057,7 +15113,7 @@ static icf_options icfi_step_options(const icfi_sim* s)
     options.should_stop = s->world->should_stop;
     options.user = s->world->user;
     options.island = s->island;
-    options.island_capacity = s->header->bodies;
+    options.island_capacity = s->header->room.most[ICFI_BODIES];
     options.island_of = s->island_of;
     options.iterative = s->world->owner ? -1 : 0;
     return options;
@@ -15164,9 +15220,10 @@ static void icfi_take_results(icfi_sim* s)
 static void icfi_move_kinematic(icfi_sim* s)
 {
     int32_t i;
-    for (i = 0; i < s->header->body_end; i++) {
+    for (i = 0; i < s->header->end[ICFI_BODIES]; i++) {
         icfi_motion* m = s->motion + i;
-        if (!(s->body[i].flags & ICFI_ALIVE) || icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
+        if (!(s->body[i].slot.flags & ICFI_ALIVE) ||
+            icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
             continue;
         m->x = icf_vec3_add_scaled(m->x, s->h, m->v);
         if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_rotate_on(m->q, m->w, s->h);
@@ -15253,7 +15310,7 @@ static int icfi_row_counts(const icfi_sim* s, int32_t row)
     if (o->constraint < 0) return 1; /* resistance across or against turning */
     c = s->constraint + o->constraint;
     if (c->kind == ICF_CONSTRAINT_COUPLER || s->row[row].kind == ICF_ROW_MOTOR) return 0;
-    if (!(c->flags & ICFI_KEPT) || s->header->posed) return 0;
+    if (!(c->slot.flags & ICFI_KEPT) || s->header->posed) return 0;
     (void)icfi_row_errors(s, c, error, size);
     return icfi_error_left(s, error[o->number], size[o->number], ICF_R(0.02)) == 0;
 }
@@ -15291,10 +15348,10 @@ static int icfi_made_energy(const icfi_sim* s, icf_real most)
     icf_real scale = 0, noise;
     int32_t i, k;
     if (!(work > 0)) return 0;
-    for (i = 0; i < s->header->constraint_end; i++) {
+    for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s->constraint + i;
         icf_real error[6], size[6];
-        if (!(c->flags & ICFI_ALIVE) || !icfi_row_errors(s, c, error, size)) continue;
+        if (!(c->slot.flags & ICFI_ALIVE) || !icfi_row_errors(s, c, error, size)) continue;
         for (k = 0; k < 2; k++) {
             const int32_t b = c->body[k];
             if (!icfi_tree_of(s, b)) continue;
@@ -15310,7 +15367,7 @@ static int icfi_made_energy(const icfi_sim* s, icf_real most)
 static void icfi_find_end(icfi_sim* s)
 {
     int32_t i;
-    icfi_copy_bytes(s->end, s->start, (size_t)s->header->body_end * sizeof *s->end);
+    icfi_copy_bytes(s->end, s->start, (size_t)s->header->end[ICFI_BODIES] * sizeof *s->end);
     s->motion = s->end;
     icfi_move_kinematic(s);
     for (i = 0; i < s->session->trees; i++) {
@@ -15398,7 +15455,7 @@ static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
     icf_result result = icfi_begin_substep(s, first);
     int32_t again, made, elsewhere;
     if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
-    if (!s->header->constraint_end || !s->problem.links) return result;
+    if (!s->header->end[ICFI_CONSTRAINTS] || !s->problem.links) return result;
     for (again = 0; again < 3 && result == ICF_RESULT_OK && icfi_tension_is_off(s); again++) {
         result = icfi_make_problem(s, first);
         if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
@@ -15432,8 +15489,9 @@ static size_t icfi_touch_key(uint64_t id, int32_t a, int32_t b, size_t size)
 
 static inline int icfi_names_body(const icfi_sim* s, icf_body b)
 {
-    return b.generation && b.index < (uint32_t)s->header->body_end &&
-           s->body[b.index].generation == b.generation && (s->body[b.index].flags & ICFI_ALIVE);
+    return b.generation && b.index < (uint32_t)s->header->end[ICFI_BODIES] &&
+           s->body[b.index].slot.generation == b.generation &&
+           (s->body[b.index].slot.flags & ICFI_ALIVE);
 }
 
 /* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
@@ -15447,9 +15505,10 @@ static icf_result icfi_match_touches(icfi_sim* s)
     size_t at;
     int32_t i, k;
     /* no larger than what is in it takes: most worlds have room for more */
-    while (s->table_size / 2 >= 2 * (size_t)h->memories && s->table_size > 4) s->table_size /= 2;
+    while (s->table_size / 2 >= 2 * (size_t)h->end[ICFI_CONTACTS] && s->table_size > 4)
+        s->table_size /= 2;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
-    for (i = 0; i < h->memories; i++) {
+    for (i = 0; i < h->end[ICFI_CONTACTS]; i++) {
         const icfi_contact_cache* m = s->memory + i;
         s->met[i] = 0;
         at = icfi_touch_key(m->id, m->body[0], m->body[1], s->table_size);
@@ -15514,7 +15573,7 @@ static icf_body icfi_body_name(const icfi_sim* s, int32_t slot)
     b.index = b.generation = 0;
     if (slot < 0) return b;
     b.index = (uint32_t)slot;
-    b.generation = s->body[slot].generation;
+    b.generation = s->body[slot].slot.generation;
     return b;
 }
 
@@ -15589,31 +15648,31 @@ static void icfi_commit(icfi_sim* s)
     icfi_header* h = s->header;
     const icfi_session* session = s->session;
     int32_t i;
-    for (i = 0; i < h->body_end; i++) {
+    for (i = 0; i < h->end[ICFI_BODIES]; i++) {
         icfi_body* b = s->body + i;
-        if (!(b->flags & ICFI_ALIVE)) continue;
+        if (!(b->slot.flags & ICFI_ALIVE)) continue;
         b->m = s->motion[i];
-        b->flags |= ICFI_TURNED;
+        b->slot.flags |= ICFI_TURNED;
         b->force = b->torque = icf_vec3_make(0, 0, 0);
     }
-    for (i = 0; i < h->joint_end; i++) {
+    for (i = 0; i < h->end[ICFI_JOINTS]; i++) {
         icfi_joint* j = s->joint + i;
-        if (!(j->flags & ICFI_ALIVE)) continue;
+        if (!(j->slot.flags & ICFI_ALIVE)) continue;
         ICFI_MEMCPY(j->position, s->position + 4 * i, sizeof j->position);
         ICFI_MEMCPY(j->velocity, s->velocity + 3 * i, sizeof j->velocity);
         ICFI_MEMSET(j->effort_now, 0, sizeof j->effort_now);
     }
-    for (i = 0; i < h->constraint_end; i++) {
+    for (i = 0; i < h->end[ICFI_CONSTRAINTS]; i++) {
         icfi_constraint* c = s->constraint + i;
-        if (!(c->flags & ICFI_ALIVE)) continue;
+        if (!(c->slot.flags & ICFI_ALIVE)) continue;
         ICFI_MEMCPY(c->force, s->tension + 6 * i, sizeof c->force);
-        if (h->posed) c->flags &= ~(uint32_t)ICFI_KEPT;
-        if (icfi_is_kept(s, c, ICF_R(0.001))) c->flags |= ICFI_KEPT;
+        if (h->posed) c->slot.flags &= ~(uint32_t)ICFI_KEPT;
+        if (icfi_is_kept(s, c, ICF_R(0.001))) c->slot.flags |= ICFI_KEPT;
     }
     h->posed = 0;
     icfi_copy_bytes(s->memory, s->memory_next,
                     (size_t)session->memories * sizeof(icfi_contact_cache));
-    h->memories = session->memories;
+    h->end[ICFI_CONTACTS] = session->memories;
     h->pressed = session->pressed;
     h->time += session->dt;
     h->h = session->h;
@@ -15628,9 +15687,10 @@ static void icfi_commit(icfi_sim* s)
 static int icfi_is_torn(const icfi_sim* s)
 {
     int32_t i;
-    for (i = 0; i < s->header->constraint_end && !s->header->posed; i++) {
+    for (i = 0; i < s->header->end[ICFI_CONSTRAINTS] && !s->header->posed; i++) {
         const icfi_constraint* c = s->constraint + i;
-        if ((c->flags & ICFI_ALIVE) && (c->flags & ICFI_KEPT) && !icfi_is_kept(s, c, ICF_R(0.25)))
+        if ((c->slot.flags & ICFI_ALIVE) && (c->slot.flags & ICFI_KEPT) &&
+            !icfi_is_kept(s, c, ICF_R(0.25)))
             return 1;
     }
     return 0;
@@ -15643,9 +15703,11 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
     icfi_session* session = s->session;
     ICFI_POISON(s->motion, (size_t)(s->workspace - (unsigned char*)(void*)s->motion));
     icfi_load_motion(s);
-    if (h->joint_end) ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->joint_end * sizeof(icf_real));
-    if (h->constraints)
-        ICFI_MEMSET(s->constraint_work, 0, 6 * (size_t)h->constraints * sizeof(icf_real));
+    if (h->end[ICFI_JOINTS])
+        ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->end[ICFI_JOINTS] * sizeof(icf_real));
+    if (h->room.most[ICFI_CONSTRAINTS])
+        ICFI_MEMSET(s->constraint_work, 0,
+                    6 * (size_t)h->room.most[ICFI_CONSTRAINTS] * sizeof(icf_real));
     session->dissipated = session->penetration = 0;
     session->dt = dt;
     session->h = s->h = dt / (icf_real)s->parts;
@@ -15676,7 +15738,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     icfi_sorted(&s);
     s.blend = h->method == ICF_METHOD_MIDPOINT ? ICF_R(0.5) : ICF_R(1.0);
     s.lean = s.blend;
-    s.parts_most = h->constraint_end ? 8 * h->substeps : h->substeps;
+    s.parts_most = h->end[ICFI_CONSTRAINTS] ? 8 * h->substeps : h->substeps;
     for (s.parts = h->substeps;; s.parts *= 2) {
         result = icfi_begin_step(&s, dt);
         if (result != ICF_RESULT_OK) return result;
@@ -15697,8 +15759,8 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
         if (i == s.parts) break;
     }
     if (s.worst < ICF_RESULT_TOO_FAST && icfi_is_torn(&s)) s.worst = ICF_RESULT_TOO_FAST;
-    for (i = 0; i < h->body_end; i++) {
-        if ((s.body[i].flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
+    for (i = 0; i < h->end[ICFI_BODIES]; i++) {
+        if ((s.body[i].slot.flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i,
                                      "the motion of a body after the step");
         }
@@ -15803,8 +15865,7 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
 // ------------------------------------------------------------------------------------------------
 // Layer 9, continued: bodies and joints
 // >>bodies
-/* Offers to those below: icfi_constraint_remove, icfi_find_body, icfi_find_joint, icfi_is_turn,
-   icfi_transform_is_finite */
+/* Offers to those below: icfi_is_turn, icfi_transform_is_finite */
 
 ICF_API icf_material icf_default_material(void)
 {
@@ -15936,7 +15997,8 @@ static void icfi_body_fill(icfi_body* b, const icf_body_def* d)
     b->angular_damping = d->angular_damping;
     b->gravity_scale = d->gravity_scale;
     b->user = d->user;
-    b->flags = ICFI_ALIVE | (uint32_t)d->kind << ICFI_KIND_SHIFT | d->locks << ICFI_LOCKS_SHIFT;
+    b->slot.flags =
+        ICFI_ALIVE | (uint32_t)d->kind << ICFI_KIND_SHIFT | d->locks << ICFI_LOCKS_SHIFT;
 }
 
 static void icfi_body_move(icfi_body* b, icf_transform pose)
@@ -15951,30 +16013,12 @@ static void icfi_body_speed(icfi_body* b, icf_vec3 v, icf_vec3 w)
     int still = icfi_kind_of(b) == ICF_BODY_STATIC;
     b->m.v = still ? icf_vec3_make(0, 0, 0) : v;
     b->m.w = still ? icf_vec3_make(0, 0, 0) : w;
-    b->flags &= ~(uint32_t)ICFI_TURNED;
-}
-
-static icfi_body* icfi_find_body(const icf_world* w, icf_body name)
-{
-    icfi_body* b;
-    if (!icfi_world_is(w) || !name.generation) return NULL;
-    if (name.index >= (uint32_t)icfi_header_of(w)->body_end) return NULL;
-    b = icfi_bodies_of(w) + name.index;
-    return (b->flags & ICFI_ALIVE) && b->generation == name.generation ? b : NULL;
+    b->slot.flags &= ~(uint32_t)ICFI_TURNED;
 }
 
 ICF_API int icf_body_is_valid(const icf_world* world, icf_body body)
 {
     return icfi_find_body(world, body) != NULL;
-}
-
-/* A body that a call is about, or NULL, and the reason */
-static icfi_body* icfi_named_body(icf_world* w, icf_body name)
-{
-    icfi_body* b = icfi_find_body(w, name);
-    if (!b && w)
-        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index, "no such body");
-    return b;
 }
 
 ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, icf_body* body)
@@ -15983,26 +16027,13 @@ ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, ic
     icfi_body* b;
     icf_result result;
     int32_t slot;
-    uint32_t generation = 0;
     if (!icfi_world_is(world) || !def || !body) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_body_def_check(world, def);
+    if (result == ICF_RESULT_OK) result = icfi_slot_take(world, ICFI_BODIES, &slot);
     if (result != ICF_RESULT_OK) return result;
-    slot = icfi_header_of(world)->body_free;
-    if (slot < 0) {
-        result = icfi_make_room(world, ICFI_ROOM_BODIES, icfi_header_of(world)->body_end + 1);
-        if (result != ICF_RESULT_OK) return result;
-    }
     icfi_sim_open(world, &s);
-    if (slot < 0) {
-        slot = s.header->body_end++;
-    } else {
-        s.header->body_free = s.body[slot].next;
-        generation = s.body[slot].generation;
-    }
     b = s.body + slot;
-    ICFI_MEMSET(b, 0, sizeof *b);
-    b->generation = generation + 1;
-    b->joint = b->next = -1;
+    b->joint = -1;
     icfi_body_fill(b, def);
     icfi_body_move(b, def->pose);
     icfi_body_speed(b, def->velocity, def->angular_velocity);
@@ -16048,7 +16079,7 @@ static void icfi_refresh_body(icf_world* w, int32_t slot)
 {
     icfi_sim s;
     int32_t i;
-    if (!icfi_header_of(w)->joint_end) return;
+    if (!icfi_header_of(w)->end[ICFI_JOINTS]) return;
     icfi_sim_open(w, &s);
     icfi_sorted(&s);
     for (i = 0; i < s.session->trees; i++) {
@@ -16082,7 +16113,7 @@ ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_b
 
 ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     icfi_sim s;
     icf_result result;
     uint32_t flags;
@@ -16093,9 +16124,9 @@ ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_b
         return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
                                  "a joint holds the body");
     }
-    flags = b->flags & ~(uint32_t)ICFI_TURNED;
+    flags = b->slot.flags & ~(uint32_t)ICFI_TURNED;
     icfi_body_fill(b, def);
-    if (flags != b->flags) {
+    if (flags != b->slot.flags) {
         icfi_sim_open(world, &s);
         s.session->sorted = 0;
     }
@@ -16139,7 +16170,7 @@ ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_
 
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_transform_is_finite(pose))
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "pose");
@@ -16158,7 +16189,7 @@ ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transf
 ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
                                          icf_vec3 angular_velocity)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_vec3_is_finite(velocity) || !icfi_vec3_is_finite(angular_velocity)) {
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "velocity");
@@ -16184,7 +16215,7 @@ ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, i
 ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec3 force,
                                         icf_vec3 point)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_vec3_is_finite(force) || !icfi_vec3_is_finite(point)) {
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "force");
@@ -16196,7 +16227,7 @@ ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec
 
 ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_vec3 torque)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_vec3_is_finite(torque))
         return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "torque");
@@ -16260,7 +16291,7 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
 ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
                                           icf_vec3 point)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     icf_result result;
     icf_vec3 turn;
     uint32_t locks;
@@ -16305,17 +16336,19 @@ ICF_API icf_body icf_body_parent(const icf_world* world, icf_body body)
 
 ICF_API int32_t icf_world_body_count(const icf_world* world)
 {
-    return icfi_world_is(world) ? icfi_header_of(world)->body_end : 0;
+    return icfi_world_is(world) ? icfi_header_of(world)->end[ICFI_BODIES] : 0;
 }
 
 ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot)
 {
+    const icfi_body* body;
     icf_body b;
     b.index = b.generation = 0;
-    if (!icfi_world_is(world) || slot < 0 || slot >= icfi_header_of(world)->body_end) return b;
-    if (!(icfi_bodies_of(world)[slot].flags & ICFI_ALIVE)) return b;
+    if (slot < 0 || slot >= icf_world_body_count(world)) return b;
+    body = ICFI_AT(icfi_body, icfi_table_at(world, ICFI_BODIES), 0) + slot;
+    if (!(body->slot.flags & ICFI_ALIVE)) return b;
     b.index = (uint32_t)slot;
-    b.generation = icfi_bodies_of(world)[slot].generation;
+    b.generation = body->slot.generation;
     return b;
 }
 
@@ -16449,23 +16482,6 @@ static void icfi_joint_fill(icfi_joint* j, const icf_joint_def* d)
     j->user = d->user;
 }
 
-static icfi_joint* icfi_find_joint(const icf_world* w, icf_joint name)
-{
-    icfi_joint* j;
-    if (!icfi_world_is(w) || !name.generation) return NULL;
-    if (name.index >= (uint32_t)icfi_header_of(w)->joint_end) return NULL;
-    j = icfi_joints_of(w) + name.index;
-    return (j->flags & ICFI_ALIVE) && j->generation == name.generation ? j : NULL;
-}
-
-static icfi_joint* icfi_named_joint(icf_world* w, icf_joint name)
-{
-    icfi_joint* j = icfi_find_joint(w, name);
-    if (!j && w)
-        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index, "no such joint");
-    return j;
-}
-
 ICF_API int icf_joint_is_valid(const icf_world* world, icf_joint joint)
 {
     return icfi_find_joint(world, joint) != NULL;
@@ -16479,7 +16495,8 @@ static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const 
     int32_t i;
     slot[0] = -1;
     if (d->parent.index || d->parent.generation) {
-        if (!icfi_named_body(w, d->parent)) return ICF_RESULT_BAD_ARGUMENT;
+        if (!icfi_named_record(w, ICFI_BODIES, d->parent.index, d->parent.generation))
+            return ICF_RESULT_BAD_ARGUMENT;
         slot[0] = (int32_t)d->parent.index;
     }
     if (!child)
@@ -16505,14 +16522,9 @@ static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const 
 /* Takes a joint out; its child stays where it is. */
 static void icfi_joint_remove(icfi_sim* s, int32_t slot)
 {
-    icfi_joint* j = s->joint + slot;
-    s->body[j->child].joint = -1;
-    j->flags = 0;
-    j->generation++;
-    j->next = s->header->joint_free;
-    s->header->joint_free = slot;
+    s->body[s->joint[slot].child].joint = -1;
+    icfi_slot_drop(s, ICFI_JOINTS, slot);
     s->session->sorted = 0;
-    s->session->solved = 0;
 }
 
 ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, icf_joint* joint)
@@ -16522,7 +16534,6 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icf_result result;
     size_t dofs;
     int32_t slot, body[2];
-    uint32_t generation = 0;
     if (!icfi_world_is(world) || !def || !joint) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_joint_def_check(world, def);
     if (result != ICF_RESULT_OK) return result;
@@ -16542,24 +16553,13 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
         if (result != ICF_RESULT_OK) return result;
         icfi_sim_open(world, &s);
     }
-    slot = s.header->joint_free;
-    if (slot < 0) {
-        result = icfi_make_room(world, ICFI_ROOM_JOINTS, s.header->joint_end + 1);
-        if (result != ICF_RESULT_OK) return result;
-        icfi_sim_open(world, &s);
-        slot = s.header->joint_end++;
-    } else {
-        s.header->joint_free = s.joint[slot].next;
-        generation = s.joint[slot].generation;
-    }
+    result = icfi_slot_take(world, ICFI_JOINTS, &slot);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_sim_open(world, &s);
     j = s.joint + slot;
-    ICFI_MEMSET(j, 0, sizeof *j);
-    j->generation = generation + 1;
-    j->flags = ICFI_ALIVE;
     j->kind = def->kind;
     j->parent = body[0];
     j->child = body[1];
-    j->next = -1;
     j->frame[0] = def->parent_frame;
     j->frame[1] = def->child_frame;
     j->frame[0].q = icf_quat_normalize(j->frame[0].q);
@@ -16571,30 +16571,20 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     s.session->solved = 0;
     icfi_refresh_tree(&s, icfi_tree_of(&s, body[1]));
     joint->index = (uint32_t)slot;
-    joint->generation = generation + 1;
+    joint->generation = j->slot.generation;
     return ICF_RESULT_OK;
-}
-
-static void icfi_constraint_remove(icfi_sim* s, int32_t slot)
-{
-    icfi_constraint* c = s->constraint + slot;
-    c->flags = 0;
-    c->generation++;
-    c->next = s->header->constraint_free;
-    s->header->constraint_free = slot;
-    s->session->solved = 0;
 }
 
 /* Takes out the constraints of a joint, and the joint. */
 static void icfi_joint_drop(icfi_sim* s, int32_t slot)
 {
     int32_t i, k;
-    for (i = 0; i < s->header->constraint_end; i++) {
+    for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s->constraint + i;
         int uses = 0;
-        if (!(c->flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_COUPLER) continue;
+        if (!(c->slot.flags & ICFI_ALIVE) || c->kind != ICF_CONSTRAINT_COUPLER) continue;
         for (k = 0; k < c->joints; k++) uses |= c->joint[k] == slot;
-        if (uses) icfi_constraint_remove(s, i);
+        if (uses) icfi_slot_drop(s, ICFI_CONSTRAINTS, i);
     }
     icfi_joint_remove(s, slot);
 }
@@ -16602,7 +16592,8 @@ static void icfi_joint_drop(icfi_sim* s, int32_t slot)
 ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint)
 {
     icfi_sim s;
-    if (!icfi_named_joint(world, joint)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation))
+        return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
     icfi_joint_drop(&s, (int32_t)joint.index);
     return ICF_RESULT_OK;
@@ -16610,29 +16601,29 @@ ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint)
 
 ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
 {
-    icfi_body* b = icfi_named_body(world, body);
+    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     icfi_sim s;
     int32_t slot = (int32_t)body.index, i, n, pressed;
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
-    for (i = 0; i < s.header->joint_end; i++) {
+    for (i = 0; i < s.header->end[ICFI_JOINTS]; i++) {
         const icfi_joint* j = s.joint + i;
-        if ((j->flags & ICFI_ALIVE) && (j->parent == slot || j->child == slot))
+        if ((j->slot.flags & ICFI_ALIVE) && (j->parent == slot || j->child == slot))
             icfi_joint_drop(&s, i);
     }
-    for (i = 0; i < s.header->constraint_end; i++) {
+    for (i = 0; i < s.header->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s.constraint + i;
-        if ((c->flags & ICFI_ALIVE) && c->kind != ICF_CONSTRAINT_COUPLER &&
+        if ((c->slot.flags & ICFI_ALIVE) && c->kind != ICF_CONSTRAINT_COUPLER &&
             (c->body[0] == slot || c->body[1] == slot)) {
-            icfi_constraint_remove(&s, i);
+            icfi_slot_drop(&s, ICFI_CONSTRAINTS, i);
         }
     }
-    for (i = n = pressed = 0; i < s.header->memories; i++) {
+    for (i = n = pressed = 0; i < s.header->end[ICFI_CONTACTS]; i++) {
         if (s.memory[i].body[0] == slot || s.memory[i].body[1] == slot) continue;
         pressed += i < s.header->pressed;
         s.memory[n++] = s.memory[i];
     }
-    s.header->memories = n;
+    s.header->end[ICFI_CONTACTS] = n;
     s.header->pressed = pressed;
     for (i = n = 0; i < s.session->touches; i++) {
         const icf_touch* t = s.touch + i;
@@ -16641,12 +16632,8 @@ ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
         if (!uses) s.touch[n++] = *t;
     }
     s.session->touches = n;
-    b->flags = 0;
-    b->generation++;
-    b->next = s.header->body_free;
-    s.header->body_free = slot;
+    icfi_slot_drop(&s, ICFI_BODIES, slot);
     s.session->sorted = 0;
-    s.session->solved = 0;
     return ICF_RESULT_OK;
 }
 
@@ -16683,7 +16670,8 @@ ICF_API icf_result icf_joint_get_def(const icf_world* world, icf_joint joint, ic
 
 ICF_API icf_result icf_joint_set_def(icf_world* world, icf_joint joint, const icf_joint_def* def)
 {
-    icfi_joint* j = icfi_named_joint(world, joint);
+    icfi_joint* j =
+        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
     icf_result result;
     if (!j || !def) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_joint_def_check(world, def);
@@ -16741,7 +16729,8 @@ static icf_result icfi_joint_numbers(icf_world* w, const icfi_joint* j, const ic
 ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
                                           const icf_real* position)
 {
-    icfi_joint* j = icfi_named_joint(world, joint);
+    icfi_joint* j =
+        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
     icf_result result;
     if (!j) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_joint_numbers(world, j, position, 1);
@@ -16755,7 +16744,8 @@ ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
 ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
                                           const icf_real* velocity)
 {
-    icfi_joint* j = icfi_named_joint(world, joint);
+    icfi_joint* j =
+        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
     icf_result result;
     int32_t i;
     if (!j) return ICF_RESULT_BAD_ARGUMENT;
@@ -16769,7 +16759,8 @@ ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
 ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const icf_real* position,
                                         const icf_real* velocity, const icf_real* feedforward)
 {
-    icfi_joint* j = icfi_named_joint(world, joint);
+    icfi_joint* j =
+        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
     icf_result result = ICF_RESULT_OK;
     int32_t i;
     if (!j) return ICF_RESULT_BAD_ARGUMENT;
@@ -16788,7 +16779,8 @@ ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const
 
 ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint, const icf_real* effort)
 {
-    icfi_joint* j = icfi_named_joint(world, joint);
+    icfi_joint* j =
+        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
     icf_result result;
     int32_t i;
     if (!j) return ICF_RESULT_BAD_ARGUMENT;
@@ -16875,26 +16867,6 @@ static icf_result icfi_constraint_make(icf_world* w, const icf_constraint_def* d
     return ICF_RESULT_OK;
 }
 
-static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint name)
-{
-    icfi_sim s;
-    icfi_constraint* c;
-    if (!icfi_world_is(w) || !name.generation) return NULL;
-    if (name.index >= (uint32_t)icfi_header_of(w)->constraint_end) return NULL;
-    icfi_sim_open(w, &s);
-    c = s.constraint + name.index;
-    return (c->flags & ICFI_ALIVE) && c->generation == name.generation ? c : NULL;
-}
-
-static icfi_constraint* icfi_named_constraint(icf_world* w, icf_constraint name)
-{
-    icfi_constraint* c = icfi_find_constraint(w, name);
-    if (!c && w)
-        (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)name.index,
-                                "no such constraint");
-    return c;
-}
-
 ICF_API int icf_constraint_is_valid(const icf_world* world, icf_constraint constraint)
 {
     return icfi_find_constraint(world, constraint) != NULL;
@@ -16907,37 +16879,27 @@ ICF_API icf_result icf_constraint_create(icf_world* world, const icf_constraint_
     icfi_constraint c;
     icf_result result;
     int32_t slot;
-    uint32_t generation = 0;
     if (!icfi_world_is(world) || !def || !constraint) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_constraint_make(world, def, &c);
     if (result != ICF_RESULT_OK) return result;
+    result = icfi_slot_take(world, ICFI_CONSTRAINTS, &slot);
+    if (result != ICF_RESULT_OK) return result;
     icfi_sim_open(world, &s);
-    slot = s.header->constraint_free;
-    if (slot < 0) {
-        result = icfi_make_room(world, ICFI_ROOM_CONSTRAINTS, s.header->constraint_end + 1);
-        if (result != ICF_RESULT_OK) return result;
-        icfi_sim_open(world, &s);
-        slot = s.header->constraint_end++;
-    } else {
-        s.header->constraint_free = s.constraint[slot].next;
-        generation = s.constraint[slot].generation;
-    }
-    c.generation = generation + 1;
-    c.flags = ICFI_ALIVE;
-    c.next = -1;
+    c.slot = s.constraint[slot].slot;
     s.constraint[slot] = c;
     s.session->solved = 0;
     constraint->index = (uint32_t)slot;
-    constraint->generation = c.generation;
+    constraint->generation = c.slot.generation;
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_constraint_destroy(icf_world* world, icf_constraint constraint)
 {
     icfi_sim s;
-    if (!icfi_named_constraint(world, constraint)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_named_record(world, ICFI_CONSTRAINTS, constraint.index, constraint.generation))
+        return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
-    icfi_constraint_remove(&s, (int32_t)constraint.index);
+    icfi_slot_drop(&s, ICFI_CONSTRAINTS, (int32_t)constraint.index);
     return ICF_RESULT_OK;
 }
 
@@ -16962,7 +16924,7 @@ ICF_API icf_result icf_constraint_get_def(const icf_world* world, icf_constraint
     def->joints = c->joints;
     for (i = 0; i < c->joints; i++) {
         def->joint[i].index = (uint32_t)c->joint[i];
-        def->joint[i].generation = s.joint[c->joint[i]].generation;
+        def->joint[i].generation = s.joint[c->joint[i]].slot.generation;
         def->number[i] = c->number[i];
         def->ratio[i] = c->ratio[i];
     }
@@ -16974,16 +16936,16 @@ ICF_API icf_result icf_constraint_get_def(const icf_world* world, icf_constraint
 ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint constraint,
                                           const icf_constraint_def* def)
 {
-    icfi_constraint c, *mine = icfi_named_constraint(world, constraint);
+    icfi_constraint c, *mine = (icfi_constraint*)icfi_named_record(
+                           world, ICFI_CONSTRAINTS, constraint.index, constraint.generation);
     icf_result result;
     if (!mine || !def) return ICF_RESULT_BAD_ARGUMENT;
     if (def->kind != mine->kind)
         return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, "kind");
     result = icfi_constraint_make(world, def, &c);
     if (result != ICF_RESULT_OK) return result;
-    c.generation = mine->generation;
-    c.flags = mine->flags & ~(uint32_t)ICFI_KEPT;
-    c.next = mine->next;
+    c.slot = mine->slot;
+    c.slot.flags &= ~(uint32_t)ICFI_KEPT;
     ICFI_MEMCPY(c.force, mine->force, sizeof c.force);
     *mine = c;
     return ICF_RESULT_OK;
@@ -17065,8 +17027,8 @@ ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
     icf_result result;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
     icfi_front_open(world, &s);
-    if (s.session->touches >= s.header->contacts) {
-        result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + 1);
+    if (s.session->touches >= s.header->room.most[ICFI_CONTACTS]) {
+        result = icfi_make_room(world, ICFI_CONTACTS, s.session->touches + 1);
         if (result != ICF_RESULT_OK) return result;
         icfi_front_open(world, &s);
     }
@@ -17083,16 +17045,17 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
     *place = NULL;
     *room = 0;
     icfi_front_open(world, &s);
-    if (written < 0 || needed < 0 || written > s.header->contacts - s.session->touches) {
+    if (written < 0 || needed < 0 ||
+        written > s.header->room.most[ICFI_CONTACTS] - s.session->touches) {
         return ICF_RESULT_BAD_ARGUMENT;
     }
     s.session->touches += written;
-    if (needed > s.header->contacts - s.session->touches) {
+    if (needed > s.header->room.most[ICFI_CONTACTS] - s.session->touches) {
         if (needed > 0x7fffffff - s.session->touches) {
             s.session->touches -= written;
             return ICF_RESULT_OVERFLOW;
         }
-        result = icfi_make_room(world, ICFI_ROOM_CONTACTS, s.session->touches + needed);
+        result = icfi_make_room(world, ICFI_CONTACTS, s.session->touches + needed);
         icfi_front_open(world, &s);
         if (result != ICF_RESULT_OK) {
             s.session->touches -= written;
@@ -17100,7 +17063,7 @@ ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, in
         }
     }
     *place = s.touch + s.session->touches;
-    *room = s.header->contacts - s.session->touches;
+    *room = s.header->room.most[ICFI_CONTACTS] - s.session->touches;
     return ICF_RESULT_OK;
 }
 
@@ -17208,12 +17171,12 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
     icfi_sim_open(world, &s);
     icfi_load_motion(&s);
     g = icf_vec3_make(s.header->gravity[0], s.header->gravity[1], s.header->gravity[2]);
-    for (i = 0; i < s.header->body_end; i++) {
+    for (i = 0; i < s.header->end[ICFI_BODIES]; i++) {
         const icfi_body* b = s.body + i;
         const icfi_motion* m = &b->m;
         icf_vec3 l, a;
         icf_real turned[6];
-        if (!(b->flags & ICFI_ALIVE) || !icfi_is_dynamic(b)) continue;
+        if (!(b->slot.flags & ICFI_ALIVE) || !icfi_is_dynamic(b)) continue;
         icfi_turned_inertia(m->q, b->inertia, turned);
         l = icf_vec3_scale(b->mass, m->v);
         a = icfi_symmetric(turned, m->w);
@@ -17224,10 +17187,10 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         diagnosis->angular_momentum =
             icf_vec3_add(diagnosis->angular_momentum, icf_vec3_add(a, icf_vec3_cross(m->x, l)));
     }
-    for (i = 0; i < s.header->joint_end; i++) {
+    for (i = 0; i < s.header->end[ICFI_JOINTS]; i++) {
         const icfi_joint* j = s.joint + i;
         icf_real error[3], sum = 0;
-        if (!(j->flags & ICFI_ALIVE)) continue;
+        if (!(j->slot.flags & ICFI_ALIVE)) continue;
         icfi_joint_error(j, j->rest, j->position, error);
         for (k = 0; k < icfi_joint_dofs(j->kind); k++) {
             sum += error[k] * error[k];
@@ -17240,10 +17203,10 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         }
         diagnosis->potential += j->stiffness * sum / 2;
     }
-    for (i = 0; i < s.header->constraint_end; i++) {
+    for (i = 0; i < s.header->end[ICFI_CONSTRAINTS]; i++) {
         const icfi_constraint* c = s.constraint + i;
         icf_real slide, turn;
-        if (!(c->flags & ICFI_ALIVE)) continue;
+        if (!(c->slot.flags & ICFI_ALIVE)) continue;
         icfi_constraint_error(&s, c, &slide, &turn);
         diagnosis->violation = icfi_max(diagnosis->violation, ICF_FABS(slide));
         if (c->kind == ICF_CONSTRAINT_DISTANCE && c->stiffness > 0) {

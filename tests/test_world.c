@@ -2880,7 +2880,7 @@ static void check_replayed(icf_world* w, icf_real dt)
     TEST_ASSERT(count <= 200);
     for (i = 0; i < count; i++) OK(icf_world_get_touch(w, i, &touch[i]));
     icfi_sim_open(w, &s);
-    room = 6 * s.header->bodies + 3 * s.header->joints;
+    room = 6 * s.header->room.most[ICFI_BODIES] + 3 * s.header->room.most[ICFI_JOINTS];
     memcpy(v, s.problem_v, (size_t)(room < 400 ? room : 400) * sizeof *v);
 
     text = step_text(w, dt, &length);
