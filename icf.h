@@ -1,21 +1,93 @@
 /* icf.h - 0.1.0 - irrotational contact fields: contact that is solved, not fudged
 
-   One C99 file, no dependency beyond libc. It moves bodies, robots and what they touch: every step is
-   one convex problem, solved to the tolerance asked, every time, with a statement of how near the answer
-   is. Stiffness, dissipation and friction are physical numbers. Or hand it matrices and contacts of your
-   own, and take velocities and impulses back.
+   One C99 file that needs nothing but libc. It moves bodies, robots and what they touch. Each step solves
+   one convex problem to the tolerance you ask for, and reports how near the answer is. Stiffness,
+   dissipation and friction are physical numbers. The optional second file, icf_geometry.h, finds where
+   shapes touch. For an engine of your own it solves your matrices and contacts for velocities and impulses.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of this file.
 
    DO THIS
 
        #define ICF_IMPLEMENTATION
-       #include "icf.h"
+       #include "icf.h"              // or "icf_geometry.h": it includes icf.h and emits the code of both
 
-   in exactly one C or C++ file of your program, and a plain `#include "icf.h"` in every other file
-   that uses the library. Link with -lm. If your build system would rather have a source file, those
-   two lines are the whole of it: call it icf.c. Keep the name of this file: it includes itself.
+   in exactly one C or C++ file, before any other include of these headers; all other files have the plain
+   #include. Link with -lm. If your build system wants a source file, put these two lines into icf.c. Do not
+   rename icf.h: it includes itself.
+
+   The manual has a part for each of three readers, and then, once, what they share:
+
+       1  A GAME              shapes that fall, collide and rest: the scene of icf_geometry.h
+       2  A ROBOT             joints and motors; your own contacts, your own memory, firmware
+       3  YOUR OWN ENGINE     the solver alone: contacts in, velocities out
+
+
+   1  A GAME
 
    A complete program; build it with  cc main.c -lm :
+
+       #define ICF_IMPLEMENTATION
+       #include "icf_geometry.h"
+       #include <stdio.h>
+
+       int main(void)
+       {
+           icf_scene_def def = icf_default_scene_def(); // gravity -9.81 m/s^2 along z
+           icf_transform pose = icf_transform_identity();
+           icf_body_state state;
+           icf_scene scene = {0};
+           icf_body box;
+           int i;
+
+           icf_scene_create(&scene, &def);
+           icf_scene_add(&scene, icf_half_space(), 0, pose, NULL); // the ground, z = 0; density 0: static
+           pose.p.z = 2;
+           icf_scene_add(&scene, icf_box((icf_real)0.5, (icf_real)0.5, (icf_real)0.5), 1000, pose, &box);
+           for (i = 0; i < 120; i++) {
+               if (icf_scene_step(&scene, (icf_real)(1.0 / 60)) < 0) return 1;
+           }
+           icf_body_get_state(&scene.world, box, &state);
+           printf("a tonne on four corners sinks in by %.1f mm\n", 1000 * (0.5 - state.center.z));
+           icf_scene_destroy(&scene);
+           return 0;
+       }
+
+   A scene is a world with shapes on its bodies. Calls for bodies, joints and constraints take &scene.world.
+   Only icf_scene_step knows the shapes: after icf_world_step(&scene.world, dt) everything falls through the
+   floor. The manual of icf_geometry.h goes on from here.
+
+   A body is static, kinematic (it keeps the velocity you give it) or dynamic. Its pose is that of its own
+   axes; velocities are those of its centre of mass, in world axes. To drag things without a lag, give a
+   body a velocity: what hangs on one that icf_body_set_pose moves follows slowly.
+
+   icf_scene_save, or icf_world_save for a world alone, copies what the future depends on: about 300 bytes a
+   body, 64 a contact and 240 a collider. Once loaded it continues with the same bits, in any world with
+   room, on any machine of the same byte order. For rollback save each frame; icf_scene_hash and
+   icf_world_hash tell two states apart.
+
+   What to set
+
+   Mass: a density in kg/m^3, in icf_scene_add.
+
+   Stiffness: goes with the material and the size of the contact; 1e5 N/m is rubber under a kilogram, 1e7
+   steel.
+
+   Bounce: dissipation is about 0.1 to 100 s/m; more bounces less, and nothing leaves faster than
+   1/dissipation. In steps that are short beside sqrt(m / k), the coefficient of restitution at a speed v is
+   near 1 - 2/3 dissipation v while that is near 1. Longer steps take more. Without dissipation:
+
+       dt sqrt(k / m)     0.03    0.1     0.3     1       3
+       restitution        0.95    0.85    0.63    0.25    0.05
+
+   Creep and rest: a sticking contact creeps, at slip_tolerance when friction is at 0.7 of its limit. If it
+   deflects by less than that in a step, as steel does under its own weight, a pile never quite rests, and
+   every step takes iterations. Most piles rest with a softness of 1e-4 (edit the touches between
+   icf_scene_detect and icf_scene_solve), or with `settle` of icf_world_def.
+
+
+   2  A ROBOT
+
+   A complete program, an arm that presses on the ground, in static memory:
 
        #define ICF_IMPLEMENTATION
        #include "icf.h"
@@ -23,34 +95,308 @@
 
        int main(void)
        {
-           icf_world_def def = icf_default_world_def(); // gravity -9.81 m/s^2 along z
-           icf_body_def ball_def = icf_default_body_def(); // 1 kg, the inertia of a ball 1 m across
+           static double memory[ICF_WORLD_BYTES(1, 1, 0, 4) / sizeof(double)];
+           icf_world_def def = icf_default_world_def();
+           icf_body_def rod = icf_default_body_def();
+           icf_joint_def hinge = icf_default_joint_def(ICF_JOINT_REVOLUTE);
+           icf_real target = (icf_real)0.5; // rad; 0 is where the bodies are now
+           icf_joint_state shoulder;
+           icf_touch_result press;
            icf_body_state state;
            icf_world world = {0};
-           icf_body ball;
+           icf_body arm, ground = {0, 0};
+           icf_joint joint;
            int i;
 
-           icf_world_create(&world, &def);
-           ball_def.pose.p.z = 2;
-           ball_def.velocity.x = 1;
-           icf_body_create(&world, &ball_def, &ball);
+           def.bodies = def.joints = 1, def.constraints = 0, def.contacts = 4;
+           if (icf_world_init(&world, memory, sizeof memory, &def) < 0) return 1;
 
-           for (i = 0; i < 480; i++) {
-               // what collision detection would find: where the ball and the ground, z = 0, are nearest
+           rod.mass = 2; // 1 m along x, from a joint that is 30 cm above the ground
+           rod.center.x = (icf_real)0.5;
+           rod.inertia.x.x = (icf_real)0.001;
+           rod.inertia.y.y = rod.inertia.z.z = (icf_real)(2.0 / 12);
+           rod.pose.p.z = (icf_real)0.3;
+           icf_body_create(&world, &rod, &arm);
+
+           hinge.child = arm; // its parent stays none: the ground
+           hinge.motor_stiffness = 500, hinge.motor_damping = 20, hinge.effort = 50;
+           icf_world_frames(&world, ground, arm, rod.pose.p, icf_vec3_make(0, 1, 0), &hinge.parent_frame,
+                            &hinge.child_frame);
+           icf_joint_create(&world, &hinge, &joint);
+
+           for (i = 0; i < 500; i++) {
+               // what your collision detection finds: where the tip and the ground, z = 0, are nearest
                icf_touch touch = icf_default_touch(&world); // 1e6 N/m, friction 0.5, normal z
-               icf_body_get_state(&world, ball, &state);
-               touch.b = ball; // touch.a is none: the ground
+               icf_vec3 tip;
+               icf_body_get_state(&world, arm, &state);
+               tip = icf_transform_apply(state.pose, icf_vec3_make(1, 0, 0));
+               touch.b = arm; // touch.a stays none: the ground
                touch.id = 1;
-               touch.point = icf_vec3_make(state.center.x, state.center.y, 0);
-               touch.contact.distance = state.center.z - (icf_real)0.5;
+               touch.point = icf_vec3_make(tip.x, tip.y, 0);
+               touch.contact.distance = tip.z;
                icf_world_add_touch(&world, &touch);
-               if (icf_world_step(&world, (icf_real)(1.0 / 240)) < 0) return 1;
+               icf_joint_set_target(&world, joint, &target, NULL, NULL);
+               if (icf_world_step(&world, (icf_real)0.002) < 0) return 1;
            }
-           icf_body_get_state(&world, ball, &state);
-           printf("it rolls at %.3f m/s, %.3f m above the ground\n", state.velocity.x, state.center.z);
-           icf_world_destroy(&world);
+           icf_joint_get_state(&world, joint, &shoulder);
+           icf_world_get_touch(&world, 0, &press);
+           printf("at %.3f rad, with %.1f N m, it presses with %.1f N\n", shoulder.position[0],
+                  shoulder.motor[0], press.contact.force.z);
            return 0;
        }
+
+   In each step call icf_body_apply_force, icf_joint_set_target, icf_world_add_touch and icf_world_step,
+   which uses up forces and touches. Then read body and joint states, icf_world_events and
+   icf_world_get_touch. icf_world_create allocates, where icf_world_init takes memory of yours.
+
+   A joint hangs one body, the child, on another or on the ground. Joined bodies form a tree: they move
+   exactly as their joints let them, and only the joints' velocities are unknowns. Constraints
+   (icf_constraint_create) close loops, by forces as stiff as the step allows. icf_world_frames makes the
+   two frames of either from a point and an axis in the world; positions are then 0 where the bodies are
+   now.
+
+   Touches last for one step: add all before each, also of bodies that can meet within it. `id` is your
+   number for a lasting point of contact, such as of the features that touch; it gives events and a faster
+   next solve.
+
+   What to set
+
+   Motor: motor_stiffness, motor_damping, target, and effort, the most it can do. Stiff motors are safe:
+   they act at the end of the step.
+
+   Method: trees keep energy and angular momentum to first order, with ICF_METHOD_MIDPOINT to second. A tree
+   that turns by more than a tenth of a radian in a step wants a shorter one. Free bodies keep both at any
+   step; with that method, one that is hit wants a shorter step, too.
+
+   Contact: touch.contact, with numbers as in part 1. What a gripper holds creeps; slip_tolerance and
+   softness, both smaller, slow that down.
+
+   Memory: ICF_WORLD_BYTES is a constant, icf_world_bytes is exact. A world of icf_world_init stays in its
+   memory; icf_world_move carries it to a larger block.
+
+   Deadline: `iterations` of icf_world_def, or world.should_stop. A step that they end has moved the world.
+
+
+   3  YOUR OWN ENGINE
+
+   A complete program, whose bodies, collision detection and positions are its own:
+
+       #define ICF_IMPLEMENTATION
+       #include "icf.h"
+       #include <stdio.h>
+
+       int main(void)
+       {
+           // a puck of 2 kg that does not turn: a clique of three velocities, which one link reads
+           const icf_real mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, k[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+           const int32_t size = 3, rows = 3, start[2] = {0, 1}, clique = 0;
+           icf_real x[3] = {0, 0, 0}, v[3] = {1, 0, 0}, v_free[3]; // 1 m/s along the floor
+           icf_contact contact = icf_default_contact(); // on link 0: 1e6 N/m, friction 0.5, normal z
+           icf_problem p = icf_default_problem();
+           icf_workspace w = {0};
+           int i, j;
+
+           p.dt = (icf_real)(1.0 / 240);
+           p.cliques = 1, p.clique_sizes = &size, p.mass = mass, p.v_free = v_free;
+           p.links = 1, p.link_rows = &rows, p.link_start = start, p.block_clique = &clique, p.blocks = k;
+           p.contacts = 1, p.contact = &contact;
+           icf_workspace_reserve(&w, &p); // or icf_workspace_init, with memory of your own
+           for (i = 0; i < 240; i++) {
+               for (j = 0; j < 3; j++) v_free[j] = v[j];
+               v_free[2] -= p.dt * (icf_real)9.81; // your forces f: v* = v + dt A^-1 f
+               contact.distance = x[2];            // your collision detection
+               if (icf_solve(&p, NULL, &w, v, NULL) < 0) return 1; // v: before the step, then after it
+               for (j = 0; j < 3; j++) x[j] += p.dt * v[j]; // your positions
+           }
+           printf("it slid %.3f m, and is at rest: %.1e m/s\n", x[0], v[0]);
+           icf_workspace_destroy(&w);
+           return 0;
+       }
+
+   Three nouns. A clique owns velocities: six of a free body, one a joint of a robot, three of a point of a
+   mesh. The mass matrix A has one block for each clique. A link reads a velocity u = sum K v + bias, of one
+   to six rows, out of one or more cliques. A potential puts a price on u: a contact (icf_contact) prices
+   the three rows of a velocity, or the six of velocity and angular velocity at a point; a limit, motor, dry
+   friction or equation (icf_row) prices one row. The solver finds the one v that minimises
+
+       1/2 (v - v*)' A (v - v*) + sum of the prices
+
+   There the slope is zero, which is the balance of momentum, A (v - v*) = sum of K' impulses.
+
+   icf_get_contact tells impulse, force, slip, mode and energy lost of each contact.
+
+   What to set
+
+   v*: the velocities that forces without a potential give, such as gravity and gyroscopic ones.
+
+   Signs: a link's velocity is that of side B relative to side A; along a contact's normal, positive is
+   apart; impulses push B along +, and A back. Distances are those at the start of the step; positions move
+   by dt v after it. Matrices of a problem are row-major, those of icf_dense_... and icf_sparse_...
+   column-major.
+
+   Links: two bodies that touch in many points need one link of six rows. Its K is that of one body minus
+   that of the other, at one reference point, from which `point` of each contact counts. If you have the
+   Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and leave `point`, `normal`
+   and `tangent` at their defaults.
+
+   Contacts: numbers as in part 1. A contact that lasts may take impulse_guess and lag from its last
+   icf_contact_result.
+
+   Accuracy: the solve stops when stats.momentum_error, the rest of that balance relative to momenta and
+   impulses, is below options.tolerance. stats.certificate, in joules, bounds how far above the minimum the
+   cost still is. If rounding keeps the error above the tolerance, the answer is as good as the precision
+   allows, and stats.stop is ICF_STOP_FLOOR, a success; but with an error above 1e-3, in float 0.1,
+   ICF_STOP_SHORT, and the result is ICF_RESULT_NOT_CONVERGED: things are far too fast or too stiff for the
+   precision. stats.rounding is the error that rounding alone explains.
+
+   Little memory: icf_workspace_bytes with ICF_SPARSE_ITERATIVE is always enough. Islands of more than one
+   clique then go by conjugate gradients; stats.bytes says how much would factor all, and
+   icf_workspace_reserve finds that out beforehand. Conjugate gradients are slower, and where contacts are
+   so stiff beside the masses that the Hessian has a condition beyond about 1e12 they may end as
+   ICF_RESULT_NOT_CONVERGED.
+
+
+   RESULTS
+
+   Calls that can fail return an icf_result. 0: done. Below 0: refused, and nothing has changed. Above 0:
+   done but short of something, such as the tolerance, and usable. So a loop of steps ends at a result < 0.
+   icf_result_string names a result. world.reason says in a few words why a call was refused, world.which of
+   which item, world.needed how much room would do. Calls of a scene use scene.reason and scene.needed,
+   icf_solve stats->part, stats->which and stats->reason. A struct with many numbers must come from its
+   icf_default_ function, or it is refused (ICF_RESULT_BAD_DEF).
+
+   icf_solve refuses a NaN. A NaN or an infinity in a matrix to be factored ends as ICF_RESULT_NOT_SPD; in a
+   right-hand side it goes through to the solution. Conjugate gradients answer ICF_RESULT_NOT_FINITE.
+
+   Reporting a defect. icf_world_dump_step writes the problem of a step as text: save it as problem.txt, and
+   bench/solve_file.c replays it (`make build/solve_file`, `./build/solve_file problem.txt`), in later
+   versions too. Call it right after a step that is refused, for that changes nothing. For a slow or wrong
+   step, load the world as saved before it and add the same touches. With icf_solve, use icf_problem_dump.
+
+   MEMORY
+
+   Nothing prints, aborts, keeps global state, starts threads, or reads clocks or files. Memory comes from
+   functions whose names end in _create, _clone or _reserve, and where a created world or scene has to grow:
+   in a call or a step, not during a solve. The size of a block is computed, not guessed; one byte less is
+   refused. It depends on the options: ask the function instead of writing the number down.
+
+   icf_dense_... needs no memory. The two blocks of an icf_sparse must not move while it is in use; once it
+   is bound no call allocates.
+
+   PRECISION
+
+   Stiff contact needs double. Choose ICF_FLOAT where double is done in software, as on most
+   microcontrollers. In float the mass of a chain of more than about 80 equal links is beyond the precision
+   (ICF_RESULT_NOT_SPD).
+
+   The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 and AVX-512 where the machine
+   has. All give the same bits: a vector holds different entries, never parts of one sum, or parts of a sum
+   that is split in the same way everywhere.
+
+   UNITS
+
+   SI units. Frames are right-handed. A quaternion is (x, y, z, w), w the scalar; it and transforms map from
+   the body to the world: p_world = q p_body + p.
+
+   DETERMINISM
+
+   Only + - * / and square root are used, in an order that the input fixes. Contraction to fused
+   multiply-adds is off inside the implementation, and only there. So no compiler flag changes a bit, except
+   -ffast-math, clang's -ffp-contract=fast, and flags that choose x87 arithmetic (32-bit x86 without -msse2
+   -mfpmath=sse). Your own files follow your flags, with the small math that is inlined into them: for equal
+   bits there too, compile them with -ffp-contract=off.
+
+   LIMITS
+
+   Constraints act along their lines at the start of a step. Where they are strong beside what they hold,
+   that would make energy, so they also resist turning, as at the end of the step. A step that still gains
+   energy, or leaves things where they should not be, is solved again with the constraints of its end; if
+   that fails, it begins again in 2, 4 and 8 parts. This may take some hundred solves; should_stop ends
+   them. If it may still have gained energy, or something came apart by a quarter of its size, the answer is
+   ICF_RESULT_TOO_FAST: the world has moved, and a shorter step would be better.
+
+   A constraint that is apart, also after icf_body_set_pose, closes slowly, so that nothing is shot: each
+   step by a fifth of the gap, though by at most 12 gaps a second, or by 2 % of its size if that is more.
+
+   This takes energy and angular momentum from what turns far in a step: none below 0.05 radians; a third a
+   second from two bodies on one ball at 0.16 radians a step; a sixth a second from a long whirling chain at
+   0.08. Shorter steps or substeps mend it. ICF_METHOD_MIDPOINT solves nothing again, and adds both to what
+   turns with constraints, in proportion to the square of the step: a third a second at 0.05 radians. Chains
+   of joints are never apart, but keep energy to first order only.
+
+   A barrier law that is far too weak for its load may end as ICF_RESULT_NOT_CONVERGED under Similar
+   friction: its wall is curved, and Newton's method creeps along it.
+
+   Sizes: at most 536 million unknowns, 46000 of them in one front, and 850 million edges. There are no
+   graphics, and collision detection is in icf_geometry.h.
+
+   LINEAR SYSTEMS
+
+   A dense one. The factor replaces a, the solution replaces x:
+
+       icf_real a[4] = {4, 1, 1, 3}, x[2] = {1, 2};      // by columns; only the lower triangle is read
+       int32_t pivot;
+       if (icf_dense_factor(2, a, 2, &pivot) == ICF_RESULT_OK) icf_dense_solve(2, a, 2, x, 1, 2);
+
+   A sparse one has a block on the diagonal for each clique (a body, a robot, a vertex: any number of
+   unknowns), and one off it for each edge between two cliques.
+
+       icf_sparse_create(&s, mode, ...)         takes the pattern, and memory
+       icf_sparse_begin(&s)                     all blocks are zero
+       icf_sparse_add_diagonal(&s, i, ...)      once or more for each clique,
+       icf_sparse_add_edge(&s, e, ...)          and for each edge
+       icf_sparse_factor(&s, &pivot)
+       icf_sparse_solve(&s, x, 1, n)            as often as you like
+       icf_sparse_begin(&s) ...                 other numbers, the same pattern
+       icf_sparse_destroy(&s)
+
+   With memory of your own: icf_sparse_analyze takes the pattern, icf_sparse_bytes says how much the factor
+   needs, and icf_sparse_bind gives it that. Call icf_sparse_analyze with every new pattern; if it leaves
+   s.bound 0, bind again, in the same memory if that is enough. If the factor does not fit
+   (ICF_RESULT_TOO_SMALL), bind the object as ICF_SPARSE_ITERATIVE, whose memory grows with the blocks, and
+   go on with the same calls.
+
+   ICF_SPARSE_PARTIAL is for matrices that change in few places: after icf_sparse_begin_partial add only the
+   blocks that icf_sparse_wants_... asks for. Only a part of the factor is made again, with the bits of a
+   whole one.
+
+   OPTIONS
+
+   Macros, all optional. "Everywhere": alike in each file that includes this header, best on the compiler's
+   command line. "Implementation": before the include that has ICF_IMPLEMENTATION.
+
+       ICF_IMPLEMENTATION    one file        emits the code
+       ICF_FLOAT             everywhere      icf_real is float instead of double. A program that mixes the
+                                             two does not link: every function has another name
+       ICF_STATIC            everywhere      all functions are static: each file that calls them needs
+                                             ICF_IMPLEMENTATION and has its own copy; copies in double and
+                                             in float can live in one program
+       ICF_API               everywhere      stands before each declaration, for DLLs; default: extern
+       ICF_ASSERT(x)         implementation  checks for mistakes, the caller's and our own; default: nothing
+       ICF_VALIDATE          implementation  icf_solve asks icf_law_check about your own laws
+       ICF_POISON            implementation  a byte, or an expression for one, to find reads of memory that
+                                             was never written: each solve and step first fills unused
+                                             memory with it; results must not depend on it
+       ICF_SQRT(x)           everywhere      square root and absolute value of an icf_real; default: the
+       ICF_FABS(x)                           compiler's builtin or math.h. Define both or none
+       ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
+       ICF_FREE(pointer)                     Define both or none
+       ICF_NO_MALLOC         everywhere      no function that allocates; all memory is yours
+       ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
+       ICF_NO_AVX2           implementation  no AVX2 and AVX-512; without it a plain build uses them if the
+                                             machine turns out to have them; the same bits
+       ICF_NO_INTERIOR_POINT implementation  Newton's method alone: smaller code and workspace, and many
+                                             more iterations where contacts begin to slide or part
+       ICF_FMA               implementation  fused multiply-adds if the machine has AVX2 and FMA, and no
+                                             AVX-512. Bits then differ between machines; without
+                                             optimisation stack frames are large
+       ICF_ALLOW_FAST_MATH   everywhere      accepts -ffast-math, and with it other results on every
+                                             compiler; otherwise it is refused
+
+   PAPERS
+
+   ICF is Castro, Han and Masterjohn, Irrotational Contact Fields; SAP is Castro, Permenter and Han, An
+   Unconstrained Convex Formulation of Compliant Contact. Numbers in brackets are those of their equations.
 
    CONTENTS                                     search for a mark to jump to its section
 
@@ -88,243 +434,9 @@
          >>world-calls                          calls: constraints, touches, results
        >>licence
 
-   OPTIONS
+   LICENCE
 
-   Macros, all optional. "Everywhere" means the same in each file that includes this header, best on
-   the compiler's command line; "implementation" means before the include that has ICF_IMPLEMENTATION.
-
-       ICF_IMPLEMENTATION    one file        emits the code
-       ICF_FLOAT             everywhere      icf_real is float instead of double. Mixing the two in one
-                                             program does not link: every function has another name
-       ICF_STATIC            everywhere      all functions are static: each file that calls them needs
-                                             ICF_IMPLEMENTATION, and has a copy of its own; copies in
-                                             double and in float can live in one program
-       ICF_API               everywhere      what stands before each declaration, for DLLs and the like;
-                                             default: extern
-       ICF_ASSERT(x)         implementation  checks of the caller's and our own mistakes; default: nothing
-       ICF_VALIDATE          implementation  icf_solve asks icf_law_check about the caller's own laws
-       ICF_POISON            implementation  a byte, or an expression for one, to look for reads of memory
-                                             that was never written: each solve and step first fills all
-                                             memory that holds nothing with it; results must not depend on it
-       ICF_SQRT(x)           everywhere      square root and absolute value of an icf_real; default: the
-       ICF_FABS(x)                           compiler's builtin or math.h. Define both or none
-       ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
-       ICF_FREE(pointer)                     Define both or none
-       ICF_NO_MALLOC         everywhere      no function that allocates; all memory is the caller's
-       ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
-       ICF_NO_AVX2           implementation  no AVX2 and AVX-512, which otherwise are used in a plain build
-                                             where the machine turns out to have them; the same bits
-       ICF_NO_INTERIOR_POINT implementation  Newton's method alone: smaller code and workspace, and
-       many more iterations where contacts begin to slide or part
-       ICF_FMA               implementation  fused multiply-adds where the machine has AVX2 and FMA, and no
-                                             AVX-512: the end of equal bits between machines;
-                                             without optimisation its frames are large
-       ICF_ALLOW_FAST_MATH   everywhere      accept -ffast-math, and with it other results on every
-                                             compiler; without this it is refused
-
-   DOES NOT
-
-   print, abort, keep global state, start threads, read clocks or files, or allocate unless you call a
-   function whose name ends in _create, _clone or _reserve, or use a world that was created, which grows
-   when it has to. It has no graphics. Collision detection is in the second file, icf_geometry.h.
-
-   STEP BY STEP: A WORLD
-
-       icf_world_create(&world, &def);              // or icf_world_init, with memory of your own
-       icf_body_create(&world, &body_def, &body);   // every def comes from its icf_default_ function
-       icf_joint_create(&world, &joint_def, &joint);
-       loop:
-           icf_body_apply_force(...); icf_joint_set_target(...);
-           icf_world_add_touch(&world, &touch);     // each point where two bodies touch, or nearly
-           icf_world_step(&world, dt);              // takes forces and touches, moves all
-           icf_body_get_state(&world, body, &state);
-           icf_world_events(&world, &count); icf_world_get_touch(&world, i, &result);
-       icf_world_destroy(&world);
-
-   A body is static, kinematic, or dynamic. Its pose is that of its own axes; velocities are those of its
-   centre of mass, in the axes of the world.
-
-   A joint hangs one body, the child, on another or on the ground. What is joined so is a tree: its
-   bodies move exactly as their joints let them, and only the joints' velocities are unknowns. Loops are
-   closed by constraints, which are forces, as stiff as the step allows. icf_world_frames makes the two
-   frames of either from a point and an axis in the world:
-
-       icf_joint_def j = icf_default_joint_def(ICF_JOINT_REVOLUTE);
-       j.parent = upper;
-       j.child = lower;
-       icf_world_frames(&world, upper, lower, elbow, axis, &j.parent_frame, &j.child_frame);
-       icf_joint_create(&world, &j, &joint);
-
-   position[0] of that joint is 0 where the bodies are now. A motor is motor_stiffness, motor_damping,
-   target and effort, the most it can do; stiff ones are safe, for they act at the end of the step.
-
-   Touches are for one step: give all of them before each. id is a number of yours for a point of
-   contact that lasts, such as of the features that touch; it makes events, and the next solve faster.
-   Of touches that are apart, give those that can close within a step.
-
-   Free bodies turn without gain or loss of energy and angular momentum, however long the step. Trees keep
-   them to first order, and with ICF_METHOD_MIDPOINT to second: what turns by more than a tenth of a radian
-   in a step wants a shorter one, and so does, with that method, a free body that is hit. In float the mass
-   of a chain of more than about 80 equal links is beyond the precision (ICF_RESULT_NOT_SPD).
-
-   Constraints act along the lines in which things stand when a step begins. Where they are strong beside
-   what they hold, that would make energy. So such forces resist turning as at the end of the step; a step
-   that still gains energy, or leaves things where they should not be, is solved again with constraints as
-   the step ends; and if no such end is found, it is begun again in 2, 4 and 8 parts. That may take some
-   hundred solves; should_stop ends them. A step that then still may have gained energy, or one in which
-   something came apart by a quarter of its size, answers ICF_RESULT_TOO_FAST: the world has moved, and a
-   shorter step would be better. What is apart comes together by a fifth of the way a step, at 60 steps a
-   second or fewer, or by 2 % of its size, so that nothing is shot; so does what a body drags that
-   icf_body_set_pose moves: to drag without a lag, give it a velocity.
-
-   All this takes energy, and angular momentum too, from what turns far in a step: none from what turns by
-   less than 0.05 radians; from two bodies on one ball a third of it a second at 0.16 radians a step; from
-   a long chain that whirls, a sixth a second at 0.08. Shorter steps or substeps mend it.
-   ICF_METHOD_MIDPOINT solves nothing again, and adds energy and angular momentum to what turns with
-   constraints, in proportion to the square of the step: a third a second at 0.05 radians. Chains of joints
-   are never apart, but keep energy to first order only.
-
-   A call or a step that is refused changes nothing; world.reason says why in a few words, world.which
-   of what, and where something is full, world.needed how much of it would do. A world of icf_world_init
-   stays in its memory; icf_world_move carries it to a larger block.
-
-   icf_world_save copies what the future depends on, about 300 bytes a body; what is loaded goes on with
-   the same bits, in any world with room, on any machine of the same byte order. For rollback save each
-   frame; icf_world_hash tells two worlds apart.
-
-   STEP BY STEP: CONTACT
-
-   Three nouns. A clique owns velocities: a free body six, a robot one a joint, a point of a mesh three; the
-   mass matrix A has a block for each. A link reads a velocity u = sum K v + bias of one to six rows out
-   of one or more cliques. A potential puts a price on u: a contact (icf_contact) on the three rows of a
-   velocity, or on the six of velocity and angular velocity at a point; a limit, motor, dry friction or
-   equation (icf_row) on one row. What is found is the one v that minimises
-
-       1/2 (v - v*)' A (v - v*) + sum of the prices
-
-   whose slope is the balance of momentum, A (v - v*) = sum of K' impulses.
-
-       icf_problem p = icf_default_problem();   // fill in dt, cliques, links, contacts, rows: plain arrays
-       icf_workspace w = {0};
-       icf_workspace_reserve(&w, &p);           // or icf_workspace_init, with memory of your own
-       icf_solve(&p, NULL, &w, v, &stats);      // v: the velocities before, and then after, the step
-       icf_get_contact(&w, i, &result);         // impulse, force, slip, mode, energy lost
-       icf_workspace_destroy(&w);
-
-   Signs: a link's velocity is that of one side, B, relative to the other, A; along the normal of a contact,
-   positive is apart; impulses push B along +, and A back. Forces that are not potentials, gravity and the
-   gyroscopic ones, are in v*. Distances are those at the start of the step; positions move by dt v after it.
-   All matrices of a problem are row-major, those of icf_dense_... and icf_sparse_... column-major.
-
-   A pair of bodies that touch in many points is one link of six rows: K of the one body minus K of the
-   other, both for the velocity at one point of reference, and `point` of each contact from there.
-   If you have the Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and
-   leave `point`, `normal` and `tangent` as they are by default.
-
-   stats.momentum_error is what is left of the balance of momentum, relative to momenta and impulses;
-   the solve stops when it is below options.tolerance. stats.certificate, in joules, is a bound of how far
-   above the minimum the cost still is. When rounding does not let the error fall to the tolerance, the
-   answer is as good as the precision allows, stats.stop is ICF_STOP_FLOOR, and that is a success; but with an
-   error above 1e-3, in float 0.1, it is ICF_STOP_SHORT, and ICF_RESULT_NOT_CONVERGED: things are far too fast
-   or too stiff for the precision. stats.rounding is the error that rounding alone explains.
-
-   Which numbers. stiffness: of the material and the size of the contact; 1e5 N/m is rubber under a
-   kilogram, 1e7 steel. dissipation: about 0.1 to 100 s/m, more is less bounce, and none above 1 /
-   dissipation: nothing leaves faster. In a step that is short beside sqrt(m / k) the coefficient of
-   restitution at a speed v is near 1 - 2/3 dissipation v while that is near 1. Longer steps take
-   more: without dissipation,
-
-       dt sqrt(k / m)     0.03    0.1     0.3     1       3
-       restitution        0.95    0.85    0.63    0.25    0.05
-
-   slip_tolerance, softness: a sticking contact creeps. It creeps at slip_tolerance when friction is at 0.7 of
-   its limit. If the contact deflects by less than that in a step, as steel does under its own weight, a pile
-   never quite rests, and every step takes iterations. With a softness of 1e-4 most piles rest.
-
-   STEP BY STEP: A DENSE SYSTEM
-
-       icf_real a[4] = {4, 1, 1, 3}, x[2] = {1, 2};      // by columns; only the lower triangle is read
-       int32_t pivot;
-       if (icf_dense_factor(2, a, 2, &pivot) == ICF_RESULT_OK) icf_dense_solve(2, a, 2, x, 1, 2);
-
-   The factor replaces a, the solution x; nothing is allocated.
-
-   STEP BY STEP: A SPARSE SYSTEM
-
-   The matrix is made of blocks: one on the diagonal for each clique (a body, a robot, a vertex: any number
-   of unknowns), and one off it for each edge between two cliques.
-
-       icf_sparse_create(&s, mode, ...)         takes in the pattern, and memory
-       icf_sparse_begin(&s)                     all blocks are zero
-       icf_sparse_add_diagonal(&s, i, ...)      once or more for each clique,
-       icf_sparse_add_edge(&s, e, ...)          and for each edge
-       icf_sparse_factor(&s, &pivot)
-       icf_sparse_solve(&s, x, 1, n)            as often as you like
-       icf_sparse_begin(&s) ...                 other numbers, the same pattern
-       icf_sparse_destroy(&s)
-
-   With memory of your own, instead of _create: icf_sparse_analyze takes the pattern and
-   icf_sparse_pattern_bytes of memory; icf_sparse_bytes then says what the factor takes, and
-   icf_sparse_bind gives it that. Call icf_sparse_analyze with every new pattern; it notices when it is the
-   old one, in the same memory. If it was not, s.bound is 0: ask icf_sparse_bytes and bind again, in
-   the same memory if that is enough. Where the factor does not fit (ICF_RESULT_TOO_SMALL), bind the
-   same object as ICF_SPARSE_ITERATIVE, which takes memory in proportion to the blocks, and go on
-   with the same calls.
-
-   ICF_SPARSE_PARTIAL is for matrices that change in few places. icf_sparse_begin_partial names the cliques
-   whose blocks changed; then only blocks that icf_sparse_wants_diagonal and icf_sparse_wants_edge ask for
-   need to be added, and only a part of the factor is made again, with the bits of a whole one.
-
-   TOPICS
-
-   Papers. ICF is Castro, Han and Masterjohn, Irrotational Contact Fields; SAP is Castro, Permenter and Han,
-   An Unconstrained Convex Formulation of Compliant Contact. Numbers in brackets are of their equations.
-
-   Units and frames. SI units throughout. Frames are right handed. A quaternion is (x, y, z, w) with w
-   the scalar; it and the transforms map from the body to the world: p_world = q p_body + p.
-
-   NaN. icf_solve refuses it. A NaN or an infinity in a matrix to be factored ends as
-   ICF_RESULT_NOT_SPD; one in a right-hand side goes through to the solution. Conjugate gradients
-   answer ICF_RESULT_NOT_FINITE.
-
-   Errors. Whatever can fail returns an icf_result: 0 is success; below 0 the call was refused and left
-   everything as it was; above 0 it is done, but short of something, such as the tolerance, and what it
-   leaves can be used. So a loop of steps ends at a result < 0. icf_solve says in stats->part and
-   stats->which what it refused. Structs that hold many numbers come from their icf_default_ function,
-   and one that does not is refused (ICF_RESULT_BAD_DEF). icf_result_string gives the name of a result.
-
-   Determinism. Only + - * / and square root are used, in an order that the input fixes. Contraction to
-   fused multiply-adds is switched off inside the implementation, and only there, so that no compiler flag
-   changes a bit but -ffast-math, clang's -ffp-contract=fast, and those that choose x87 arithmetic (32-bit
-   x86 without -msse2 -mfpmath=sse). Your own files follow your flags, and the small math that is
-   inlined into them: for equal bits there too, compile them with -ffp-contract=off.
-
-   Solving in little memory. icf_workspace_bytes with ICF_SPARSE_ITERATIVE is always enough for a
-   solve; with it, it uses conjugate gradients for islands of more than one clique. stats.bytes says how
-   much would let it factor all. icf_workspace_reserve finds that out beforehand. They are slower, and
-   where contacts are so stiff beside the masses that H has a condition beyond about 1e12 they may end
-   as ICF_RESULT_NOT_CONVERGED. So may a barrier law under Similar friction that is far too weak for what
-   presses on it: its wall is curved, and Newton's method creeps along it.
-
-   Reporting a defect. icf_world_dump_step writes the problem of a step as text: save it as problem.txt, and
-   bench/solve_file.c replays it (`make build/solve_file`, `./build/solve_file problem.txt`), in any later
-   version too. A step that is refused leaves all as it was, the touches too: call it then. For one that is
-   slow or wrong, load the world as it was saved before it, and give the same touches. icf_problem_dump is
-   the same for callers of icf_solve.
-
-   Memory. icf_dense_... needs none. An icf_sparse points to two blocks of memory, which are yours unless
-   it was created; neither may move while it is in use. Once bound, no call allocates, whatever it is
-   given. What a block must have is computed, not guessed: a byte less is refused. It depends on the
-   options, so ask the function rather than writing the number down.
-
-   Vectors. The kernels use SSE2, NEON or wasm SIMD where the target has them, and AVX2 and AVX-512 where
-   the machine has them. All give the same bits: a vector holds different entries, never parts of one sum,
-   or parts of a sum that is split in the same way everywhere.
-
-   Sizes. At most 536 million unknowns, 46000 of them in one front, and 850 million edges.
-
-   Double or float. Stiff contact needs double. Choose float where double is done in software, as on
-   most microcontrollers.
+   At the end of this file.
 */
 
 #ifndef ICF_H
