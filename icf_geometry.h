@@ -1,9 +1,9 @@
 /* icf_geometry.h - 0.1.0 - the second file of icf: shapes, queries, the scene
 
-   Optional: icf.h is complete without it. It finds where shapes touch: distances and depths of
-   spheres, capsules, boxes and half-spaces, points of contact, rays, masses, and which of many are near
-   each other. All of that is plain functions of values, usable without a world. The scene puts shapes on
-   the bodies of icf.h's world, finds where they touch at every step, and moves them.
+   Optional: icf.h is complete without it. It finds where shapes touch: distances and depths of spheres,
+   capsules, boxes and half-spaces, points of contact, rays, masses, and which of many shapes are near each
+   other. All of these are plain functions of values, usable without a world. The scene puts shapes on the
+   bodies of an icf_world, finds in each step where they touch, and moves them.
    Licence: public domain or MIT, whichever you prefer; the text is at the end of icf.h.
 
    DO THIS
@@ -11,8 +11,8 @@
        #define ICF_IMPLEMENTATION
        #include "icf_geometry.h"
 
-   in exactly one C or C++ file: it includes icf.h and emits the code of both. Where icf.h is implemented
-   elsewhere, define ICF_GEOMETRY_IMPLEMENTATION instead, which emits the code of this file only.
+   in exactly one C or C++ file, before any other include of icf.h or this file: it emits the code of both.
+   If another file implements icf.h, define ICF_GEOMETRY_IMPLEMENTATION instead.
 
    A complete program; build it with  cc main.c -lm :
 
@@ -86,16 +86,16 @@
        icf_scene_add(&scene, shape, density, pose, &body);      // a body and its shape; or, one by one,
        icf_body_create(&scene.world, &body_def, &body);         // bodies, joints, forces: all of icf.h
        icf_collider_create(&scene, &collider_def, &collider);   // as many shapes on a body as you like
-       icf_scene_set_density(&scene, body, density);            // and its mass from them
+       icf_scene_set_density(&scene, body, density);            // gives the body the mass of its shapes
        loop:
            icf_scene_step(&scene, dt);
-           icf_scene_events(&scene, &count);                    // who began or ended to touch
+           icf_scene_events(&scene, &count);                    // which shapes began or ended to touch
            icf_scene_ray(...); icf_scene_debug_lines(...);
        icf_scene_destroy(&scene);
 
    A ramp is a box with pose.q = icf_quat_from_rotation_vector(icf_vec3_make(0, angle, 0)).
 
-   A body of several shapes, here a dumbbell, and a sensor: both are colliders.
+   A dumbbell, a body of several shapes, and a sensor; all of these are colliders:
 
        icf_body_def body_def = icf_default_body_def();
        icf_collider_def def = icf_default_collider_def();
@@ -115,47 +115,25 @@
        gate.sensor = 1;                                        // who enters is among the events
        icf_collider_create(&scene, &gate, &collider);
 
-   To save, and to go on from there in this scene or another one, which grows if icf_scene_create made it:
+   To save a scene, and to go on from there in this scene or in another one, which grows if icf_scene_create
+   made it:
 
        bytes = icf_scene_save_bytes(&scene);
        icf_scene_save(&scene, memory, bytes);
        icf_scene_load(&other, memory, bytes);
 
-   To see it: examples/replay.h writes a page that plays a run in a browser, and its first lines show how.
+   examples/replay.h writes a page that plays a run in a browser; its first lines show how.
 
-   To change contacts before they act, call icf_scene_detect, edit what icf_world_touches gives, and call
-   icf_scene_solve, with the same dt, in place of icf_scene_step. A stiffness of 0 takes a touch out. Either
-   of two things may be its A: a surface_velocity is that of B less that of A. After icf_scene_detect,
-   icf_world_dump_step(&scene.world, dt, ...) writes the problem of the step: Reporting a defect, in icf.h.
+   To change contacts before they act, replace icf_scene_step by icf_scene_detect, edit what
+   icf_world_touches gives, and call icf_scene_solve with the same dt. A stiffness of 0 takes a touch out.
+   Either body may be A: surface_velocity is that of B less that of A. icf_world_dump_step(&scene.world, dt,
+   ...) between the two writes the problem of the step (icf.h, "Reporting a defect").
 
-   Destroying a body drops the results of the last step, touches and diagnosis, though not the events: first
-   collect what is to go, then destroy it.
+   Destroying a body drops the results of the last step, touches and diagnosis, but not the events: first
+   collect what is to go, then destroy it. The array of icf_scene_events lasts until the next call that
+   changes the scene.
 
-   Which stiffness. A point of contact has that of the materials, by default 1e6 N/m. A box on its face has
-   four of them; where faces meet in more than four points, these share the stiffness of four by their
-   areas, so that nothing trembles where a corner becomes two. A stack of a ton sinks in by millimetres,
-   and heavier or finer things want another number in their material. What is to bounce wants a small
-   dissipation and a stiffness of its mass times (0.1 / dt)^2 or so: a blow must take several steps.
-
-   At rest. What stands on level faces comes to rest, to what the world's tolerance leaves. What leans creeps,
-   at slip_tolerance tan(slope) / friction, and bricks of a pyramid lean where it sank in: of 1 m at 1e6 N/m
-   they move at 1e-4 m/s, and less as they are stiffer. In float, where a body 10 m from the origin is cannot
-   be told to more than 1e-6 m: there, stacks of 1 m move at 2e-5 m/s though they stay where they are.
-
-   Starting at rest. In the step in which a contact is made the friction of ICF_MODEL_LAGGED is 0: what is to
-   stand on a slope from the first step on starts where it will rest, m g / (points stiffness) inside, or
-   takes ICF_MODEL_SIMILAR.
-
-   Thin things at high speed. Shapes are kept from passing through each other along straight lines; what
-   turns by much in a step can get through what is thinner than it: of cards of 10 cm thrown at a table of
-   1 mm to 2 cm at 60 Hz one in 500 at 1 m/s, one in 160 at 2 m/s, one in 28 at 5 m/s. Shorter steps help: at
-   240 Hz none does at 2 m/s, and of 5 and of 10 m/s less than one in a hundred. A floor that is thicker than
-   they are long holds them: a box that comes in fast gets touches on its far side as well, at most twice as
-   many.
-
-   Pointers that icf_scene_events gives last until the next call that changes the scene.
-
-   To step a scene of your own:
+   Without a scene:
 
        icf_broad_phase_def def = icf_default_broad_phase_def();   // capacities
        icf_broad_phase_init(memory, icf_broad_phase_bytes(&def), &def, &b);
@@ -164,18 +142,41 @@
        each step: icf_broad_phase_move(b, i, &bounds) for all that move, icf_broad_phase_update(b), and for
        each of the b->pairs pairs icf_manifold_make(...); each point of a manifold is an icf_contact.
 
+   WHAT TO SET
+
+   Stiffness. The materials give each point of contact its stiffness, by default 1e6 N/m. A box on its face
+   has four points. Where faces meet in more than four, these share the stiffness of four by their areas, so
+   that nothing trembles where a corner becomes two. A stack of a ton sinks in by millimetres; heavier or
+   finer things want another stiffness in their material. Things that bounce want a small dissipation and a
+   stiffness of about their mass times (0.1 / dt)^2: a blow must take several steps.
+
+   Rest. Bodies on level faces come to rest, as far as the world's tolerance lets them. Bodies that lean
+   creep at slip_tolerance tan(slope) / friction. Bricks of a pyramid lean where it sank in: bricks of 1 m
+   at 1e6 N/m move at 1e-4 m/s, and stiffer ones less. Float cannot tell the position of a body 10 m from
+   the origin to better than 1e-6 m: stacks of 1 m there move at 2e-5 m/s, though they stay where they are.
+
+   Start at rest. ICF_MODEL_LAGGED has no friction in the step in which a contact is made. Put a body that
+   is to stand on a slope from the first step on where it will rest, m g / (points stiffness) inside, or
+   give it ICF_MODEL_SIMILAR.
+
+   Thin things at high speed. The scene keeps shapes from passing through each other along straight lines. A
+   shape that turns far in a step can get through something thinner than itself: of cards of 10 cm thrown at
+   60 Hz at a table 1 mm to 2 cm thick, one in 500 does at 1 m/s, one in 160 at 2 m/s, one in 28 at 5 m/s.
+   At 240 Hz none does at 2 m/s, and less than one in a hundred at 5 and at 10 m/s. A floor thicker than the
+   cards are long holds them. A box that comes in fast gets touches on its far side as well, at most twice
+   as many.
+
    TOPICS
 
-   Signs. Of two shapes the normal points from A to B, and a distance below 0 is a depth.
+   Signs. The normal of two shapes points from A to B; a distance below 0 is a depth.
 
-   What is exact. Every answer is the true one but for rounding, in proportion to the sizes and to how
-   far apart the two shapes are: in overlap and apart, from a millimetre to a kilometre, and for sizes
-   10000 to 1. Where two answers are equally good, as for concentric spheres, one is given, always the
-   same. The order of A and B never matters.
+   Exactness. Every answer is the true one but for rounding, which grows with the sizes and with how far
+   apart the two shapes are: in overlap and apart, from a millimetre to a kilometre, for sizes up to 10000
+   to 1. If two answers are equally good, as for concentric spheres, the function always gives the same one.
+   The order of A and B never matters.
 
-   Memory. Nothing allocates but icf_scene_create, and scenes that it made when they grow; the one callback is
-   icf_scene.combine. A broad phase is one block of the caller's
-   memory without pointers.
+   Memory. Only icf_scene_create allocates, and a scene that it made when it grows. The only callback of this
+   file is icf_scene.combine. A broad phase is one block of your memory, without pointers.
 */
 
 #ifndef ICF_GEOMETRY_H
