@@ -484,8 +484,8 @@ typedef double icf_real;
 #endif
 #endif
 
-/* Always, where a compiler optimises: gcc would not inline them into functions with other options. One that
-   does not optimise would keep a frame for each. */
+/* Inlined always where the compiler optimises: gcc would not inline them into functions with other options.
+   Without optimisation each would take a stack frame. */
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__)
 #define ICFI_INLINE ICFI_UNUSED static inline __attribute__((always_inline))
 #elif defined(__GNUC__) || defined(__clang__)
@@ -518,21 +518,20 @@ typedef double icf_real;
 #endif
 #endif
 
-/* Code between these two is compiled without contraction of a * b + c to a fused operation,
-   whatever the flags are; the caller's own code is not touched. GCC 12 ignores the standard
-   pragma, and its vectoriser makes fused add-subtracts (vfmaddsub) even with fp-contract=off, so
-   it is off as well. Clang overrides it under -ffp-contract=fast, which nothing in a header can
-   undo. */
+/* Between these two the compiler does not contract a * b + c to a fused operation, whatever the flags; the
+   caller's own code is not touched. GCC 12 ignores the standard pragma, and its vectoriser makes fused
+   add-subtracts (vfmaddsub) even with fp-contract=off, so the vectoriser is off as well. Clang's
+   -ffp-contract=fast overrides the pragma; a header cannot undo that. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #define ICFI_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("STDC FP_CONTRACT OFF")
 #define ICFI_EXACT_END _Pragma("float_control(pop)")
-#else /* where there is no such stack, the end is what the command line says */
+#else /* without that stack, the end restores the command line's choice */
 #define ICFI_EXACT_BEGIN _Pragma("STDC FP_CONTRACT OFF")
 #define ICFI_EXACT_END _Pragma("STDC FP_CONTRACT DEFAULT")
 #endif
 #elif defined(__GNUC__)
-/* and loops of three are written out, as -O3 would and clang does */
+/* and unrolls loops of three, as -O3 and clang do */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define ICFI_PEEL _Pragma("GCC optimize(\"peel-loops\")")
 #else
@@ -550,9 +549,8 @@ typedef double icf_real;
 #define ICFI_EXACT_END
 #endif
 
-/* The same for the small math, whose functions are inlined always. gcc inlines no function into
-   one that has other options, and so they have none there and follow the rules of where they
-   are. */
+/* The same for the small math, which is always inlined. gcc inlines no function into one with other
+   options; so with gcc it has none, and follows the options of its caller. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define ICFI_EXACT_INLINE_BEGIN
 #define ICFI_EXACT_INLINE_END
@@ -561,7 +559,7 @@ typedef double icf_real;
 #define ICFI_EXACT_INLINE_END ICFI_EXACT_END
 #endif
 
-/* In float every function has another name, so that a program that mixes the two does not link. */
+/* In float every function has another name: a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
 #define icf_body_apply_force icf_body_apply_force_float
 #define icf_body_apply_impulse icf_body_apply_impulse_float
@@ -678,19 +676,19 @@ typedef double icf_real;
 extern "C" {
 #endif
 
-/* The version of the implementation that was linked; compare it with ICF_VERSION of this header. */
+/* The version of the linked implementation; compare it with ICF_VERSION of this header. */
 ICF_API int32_t icf_version(void);
 
 // ------------------------------------------------------------------------------------------------
 // What a call answers
 // >>api-results
 
-/* 0: done. Below 0: refused, and nothing changed. Above 0: done, but short of something; what came of it
-   can be used. A loop of steps tests for < 0. */
+/* 0: done. Below 0: refused, and nothing changed. Above 0: done but short of something, and usable. A loop
+   of steps tests for < 0. */
 typedef enum icf_result {
     ICF_RESULT_OK = 0,
-    ICF_RESULT_NOT_CONVERGED = 1,   /* short of the tolerance: the best answer found is left */
-    ICF_RESULT_TOO_FAST = 2,        /* constraints could not follow what moved: see the manual */
+    ICF_RESULT_NOT_CONVERGED = 1,   /* short of the tolerance: gives the best answer found */
+    ICF_RESULT_TOO_FAST = 2,        /* constraints could not follow: see LIMITS in the manual */
     ICF_RESULT_BAD_ARGUMENT = -1,   /* a null pointer, a negative count, an index out of range */
     ICF_RESULT_NOT_FINITE = -2,     /* a NaN or an infinity among the numbers given */
     ICF_RESULT_NO_MEMORY = -3,      /* ICF_MALLOC answered NULL */
@@ -699,10 +697,10 @@ typedef enum icf_result {
     ICF_RESULT_OVERFLOW = -6,       /* a size does not fit its integer type */
     ICF_RESULT_NOT_SPD = -7,        /* a matrix is not symmetric positive definite */
     ICF_RESULT_NO_FACTOR = -8,      /* solving before a factorisation that succeeded */
-    ICF_RESULT_BAD_STATE = -9,      /* a call out of order, before the one that it needs */
+    ICF_RESULT_BAD_STATE = -9,      /* a call before the one that it needs */
     ICF_RESULT_NOT_SYMMETRIC = -10, /* a mass matrix whose two triangles differ */
     ICF_RESULT_INFEASIBLE = -11,    /* a barrier that is overlapped at the start of the step */
-    ICF_RESULT_BAD_LAW = -12,       /* a force law that is not convex, or is not what it says */
+    ICF_RESULT_BAD_LAW = -12,       /* a force law that is not convex, or has wrong derivatives */
     ICF_RESULT_BAD_DEF = -13        /* a struct that did not come from its icf_default_ function */
 } icf_result;
 
@@ -851,8 +849,7 @@ ICFI_INLINE icf_vec3 icf_quat_rotate_inverse(icf_quat q, icf_vec3 v)
     return icf_quat_rotate(icf_quat_conjugate(q), v);
 }
 
-/* q / |q|; the zero quaternion becomes the identity. Right while |q|^2 does not over- or
-   underflow. */
+/* q / |q|; the zero quaternion becomes the identity. Right while |q|^2 does not over- or underflow. */
 ICFI_INLINE icf_quat icf_quat_normalize(icf_quat q)
 {
     icf_real n = ICF_SQRT(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
@@ -863,8 +860,8 @@ ICFI_INLINE icf_quat icf_quat_normalize(icf_quat q)
 
 /* The rotation by the angle |r|, in radians, about the axis r / |r|; exact to rounding for any r.
 
-   With h = r/2 this is (h sin|h|/|h|, cos|h|). Both are power series in x = |h|^2, summed where
-   they converge fast: h is halved until |h| <= 1/2, and the result squared as many times. */
+   With h = r/2 this is (h sin|h|/|h|, cos|h|). Both are power series in x = |h|^2, summed where they
+   converge fast: h is halved until |h| <= 1/2, and the result squared as many times. */
 ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
 {
     const icf_real most = ICF_R(0.25);
@@ -880,8 +877,8 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
         n++;
     }
 
-    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18; of what
-       hardly turns, in a step at rest, to k = 2, and < 1e-26 */
+    /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18. For tiny
+       angles, as in a step at rest: to k = 2, next terms < 1e-26 */
     if (x < ICF_R(1e-8)) {
         c = 1 - x / 2 * (1 - x / 12);
         s = 1 - x / 6 * (1 - x / 20);
@@ -904,8 +901,8 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
     return q;
 }
 
-/* q after turning for a time dt with the angular velocity w, in the world frame, in rad/s. A
-   constant w is integrated exactly, whatever dt is; the result is a unit quaternion. */
+/* q after turning for a time dt with the angular velocity w, in the world frame, in rad/s. A constant w is
+   integrated exactly, whatever dt is; the result is a unit quaternion. */
 ICFI_INLINE icf_quat icf_quat_integrate(icf_quat q, icf_vec3 w, icf_real dt)
 {
     icf_quat turn = icf_quat_from_rotation_vector(icf_vec3_scale(dt, w));
@@ -962,8 +959,8 @@ ICFI_INLINE icf_mat3 icf_mat3_from_quat(icf_quat q)
                                  icf_vec3_make(2 * (xz + wy), 2 * (yz - wx), 1 - 2 * (xx + yy)));
 }
 
-/* The quaternion of a rotation matrix. Of the four possible formulas it takes the one that
-   divides by the largest component, so it is accurate for every rotation. */
+/* The quaternion of a rotation matrix. Of the four possible formulas it takes the one that divides by the
+   largest component, so it is accurate for every rotation. */
 ICFI_INLINE icf_quat icf_quat_from_mat3(icf_mat3 m)
 {
     icf_real t = m.x.x + m.y.y + m.z.z;
@@ -1021,15 +1018,14 @@ ICFI_EXACT_INLINE_END
 // Dense Cholesky: symmetric positive definite systems of the size of a body or a robot
 // >>api-dense
 
-/* Factors the n x n matrix a, column-major, leading dimension ld >= n, of which only the lower
-   triangle is read and written, as A = L D L' in place: below the diagonal L D (not L: column j
-   is scaled by D_j), on it 1 / D_j. ICF_RESULT_NOT_SPD: a is not positive definite, *pivot (may
-   be NULL) is the first column where that shows, and the lower triangle is lost. A NaN or an
-   infinity in a ends so too. n may be 0. */
+/* Factors the n x n matrix a in place, as A = L D L'. a is column-major with leading dimension ld >= n;
+   only its lower triangle is read and written. Below the diagonal it then holds L D (not L: column j is
+   scaled by D_j), on the diagonal 1 / D_j. n may be 0. ICF_RESULT_NOT_SPD: a is not positive definite, or
+   has a NaN or an infinity; *pivot (may be NULL) is the first column where that shows, and the lower
+   triangle is lost. */
 ICF_API icf_result icf_dense_factor(int32_t n, icf_real* a, int32_t ld, int32_t* pivot);
 
-/* Solves A x = b with that factor, in place, for `count` columns of x, leading dimension ldx >=
-   n. */
+/* Solves A x = b with that factor, in place, for `count` columns of x, leading dimension ldx >= n. */
 ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld, icf_real* x,
                                    int32_t count, int32_t ldx);
 
@@ -1038,8 +1034,8 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 // >>api-sparse
 
 typedef enum icf_sparse_mode {
-    ICF_SPARSE_FULL,    /* the factor, made as a whole each time; in most graphs the least memory */
-    ICF_SPARSE_PARTIAL, /* the factor and what its parts pass up: a change redoes only some of it */
+    ICF_SPARSE_FULL,     /* a factor, made as a whole each time; in most graphs the least memory */
+    ICF_SPARSE_PARTIAL,  /* also keeps what its parts pass up: a change redoes only some of it */
     ICF_SPARSE_ITERATIVE /* no factor: conjugate gradients, in memory that grows as the pattern */
 } icf_sparse_mode;
 
@@ -1052,22 +1048,21 @@ typedef struct icfi_sparse_at {
     size_t block_at, diagonal, vectors;
 } icfi_sparse_at;
 
-/* A symmetric matrix of blocks and its factor. The struct is the caller's, and so are the two
-   blocks of memory that it points to: the first belongs to the pattern, the second to the
-   factor. Fields up to `flops` may be read after icf_sparse_analyze. Do not copy it by
-   assignment while it is in use. */
+/* A symmetric matrix of blocks and its factor. The caller owns the struct and the two blocks of memory that
+   it points to: one holds the pattern, one the factor. Fields up to `flops` may be read after
+   icf_sparse_analyze. Do not copy the struct while it is in use. */
 typedef struct icf_sparse {
     int32_t cliques, edges; /* blocks on the diagonal; pairs given */
     int32_t unknowns;       /* rows and columns of the matrix */
-    int32_t fronts;         /* dense pieces the factorisation is made of */
+    int32_t fronts;         /* dense pieces that make up the factorisation */
     int32_t components;     /* parts that nothing connects */
     int32_t bound;          /* 1 from icf_sparse_bind until a new pattern is analysed */
-    double flops; /* additions and multiplications of the ordering, without those that fronts add */
+    double flops;           /* additions and multiplications, without those that fronts add */
 
     /* ICF_SPARSE_ITERATIVE only; the caller may change the first two after icf_sparse_bind */
     icf_real tolerance; /* stop at |b - A x| <= tolerance |b|; default 100 rounding errors */
-    int32_t budget;     /* iterations a solve may take; default 2 unknowns, at least 100 */
-    int32_t iterations; /* what the last solve took, all its right-hand sides together */
+    int32_t budget;     /* most iterations of a solve; default 2 unknowns, at least 100 */
+    int32_t iterations; /* of the last solve, all its right-hand sides together */
     icf_real residual;  /* |b - A x| / |b| of the last solve, the worst of its right-hand sides */
 
     /* private */
@@ -1080,38 +1075,34 @@ typedef struct icf_sparse {
 /* How many bytes icf_sparse_analyze needs, exactly; 0 if that is more than size_t holds. */
 ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges);
 
-/* Takes in a pattern: clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1;
-   edge e couples the cliques pairs[2 e] and pairs[2 e + 1], which differ. Edges come in any
-   order, either way round, also more than once; all that follows depends on the set of edges
-   alone, but for the order in which blocks of the same place are added. The arrays are not
-   needed afterwards; `memory` is, for as long as s is used. s is either zeroed or was analysed
-   before. When it holds the same pattern already, in the same memory, that is noticed, nothing
-   is computed again and the factor stays as it is; the edges have the numbers and directions of
-   the new list. Otherwise s->bound is 0 afterwards. Errors: BAD_ARGUMENT, TOO_SMALL, MISALIGNED,
-   OVERFLOW, BAD_STATE (s was created); s and memory are then as before. */
+/* Takes a pattern. Clique i has sizes[i] >= 0 unknowns, which follow those of clique i - 1. Edge e couples
+   two different cliques, pairs[2 e] and pairs[2 e + 1]. Edges come in any order, either way round, and may
+   repeat; results depend on the set of edges alone, except for the order in which blocks of the same place
+   are added. s uses `memory` from now on, the arrays only during the call. s is zeroed, or was analysed
+   before. If it already holds this pattern in this memory, nothing is computed again and the factor stays;
+   edges then have the numbers and directions of the new list. Otherwise s->bound becomes 0. Errors, which
+   leave s and memory as they were: BAD_ARGUMENT, TOO_SMALL, MISALIGNED, OVERFLOW, BAD_STATE (s was
+   created). */
 ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes, int32_t cliques,
                                       const int32_t* sizes, int32_t edges, const int32_t* pairs);
 
-/* How many bytes icf_sparse_bind needs for the pattern in s, exactly; 0 if that is more than
-   size_t holds
+/* How many bytes icf_sparse_bind needs for the pattern in s, exactly; 0 if that is more than size_t holds
    or a front has more than 46000 rows. */
 ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode);
 
-/* An upper bound of that over all patterns of so many cliques of at most `largest` unknowns, and
-   edges. For the two modes with a factor it is what the worst imaginable graph takes, far more
-   than any scene. */
+/* An upper bound of that over all patterns of so many edges and cliques, each of at most `largest`
+   unknowns. For the two modes with a factor it is that of the worst imaginable graph, far more than any
+   scene needs. */
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode);
 
-/* Gives s the memory for its factor. Errors: BAD_ARGUMENT, BAD_STATE (nothing analysed, or s was
-   created), TOO_SMALL, MISALIGNED, OVERFLOW (a front of more than 46000 rows; the iterative mode has
-   none). */
+/* Gives s the memory for its factor. Errors: BAD_ARGUMENT, BAD_STATE (nothing analysed, or s was created),
+   TOO_SMALL, MISALIGNED, OVERFLOW (a front of more than 46000 rows; the iterative mode has no fronts). */
 ICF_API icf_result icf_sparse_bind(icf_sparse* s, icf_sparse_mode mode, void* memory, size_t bytes);
 
 #ifndef ICF_NO_MALLOC
-/* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back: s needs no
-   preparation, but one that was created has to be destroyed first. Errors: those of both,
-   NO_MEMORY; s is zeroed then. */
+/* Analyses and binds in memory of ICF_MALLOC, which icf_sparse_destroy gives back. s needs no preparation,
+   but destroy one that was created first. Errors: those of both, and NO_MEMORY; they zero s. */
 ICF_API icf_result icf_sparse_create(icf_sparse* s, icf_sparse_mode mode, int32_t cliques,
                                      const int32_t* sizes, int32_t edges, const int32_t* pairs);
 ICF_API void icf_sparse_destroy(icf_sparse* s);
@@ -1120,45 +1111,42 @@ ICF_API void icf_sparse_destroy(icf_sparse* s);
 /* Starts a matrix: all blocks are zero. */
 ICF_API icf_result icf_sparse_begin(icf_sparse* s);
 
-/* Starts a matrix that differs from the last one only in blocks of the `count` cliques listed in
-   `changed`: their diagonal blocks and those of their edges. The parts of the factor that these
-   reach are dropped. Blocks in the dropped parts must be added again, those elsewhere may be:
-   they are ignored. icf_sparse_wants_... tells which is which. Without ICF_SPARSE_PARTIAL, and
-   after a factorisation that failed, this is icf_sparse_begin. */
+/* Starts a matrix that differs from the last one only in the diagonal blocks of the `count` cliques in
+   `changed` and in the blocks of their edges. It drops the parts of the factor that these reach. Add the
+   blocks of dropped parts again; icf_sparse_wants_... tells which. Other blocks may be added, and are
+   ignored. Without ICF_SPARSE_PARTIAL, and after a factorisation that failed, this is icf_sparse_begin. */
 ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const int32_t* changed);
 ICF_API int icf_sparse_wants_diagonal(const icf_sparse* s, int32_t clique);
 ICF_API int icf_sparse_wants_edge(const icf_sparse* s, int32_t edge);
 
-/* Adds to the diagonal block of a clique the lower triangle of a block, or to the block of an
-   edge, rows of pairs[2 e] and columns of pairs[2 e + 1], a block; column-major with leading
-   dimension ld. */
+/* Adds to the diagonal block of a clique the lower triangle of `block`; or adds `block`, with rows of
+   pairs[2 e] and columns of pairs[2 e + 1], to that of an edge. Column-major, leading dimension ld. */
 ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const icf_real* block,
                                            int32_t ld);
 ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_real* block,
                                        int32_t ld);
 
-/* Factors what was added. ICF_RESULT_NOT_SPD: *pivot (may be NULL) is an unknown where that
-   shows. */
+/* Factors the matrix. ICF_RESULT_NOT_SPD: *pivot (may be NULL) is an unknown where that shows. */
 ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot);
 
-/* Solves A x = b in place for `count` columns of x, leading dimension ldx >= s->unknowns.
-   Iterative mode: NOT_CONVERGED leaves the last x, s->residual says how good it is; that is also
-   the answer where the tolerance is below what rounding allows, and for a matrix that is not
-   positive definite beyond its diagonal blocks. */
+/* Solves A x = b in place for `count` columns of x, leading dimension ldx >= s->unknowns. Iterative mode:
+   NOT_CONVERGED leaves the last x, and s->residual says how good it is. The answer is NOT_CONVERGED, too,
+   if the tolerance is below what rounding allows, or the matrix is positive definite only in its diagonal
+   blocks. */
 ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, int32_t ldx);
 
 // ------------------------------------------------------------------------------------------------
 // What contacts, limits, motors and the rest cost
 // >>api-potentials
 
-/* Every potential is a convex function l of a few velocities. What it does to them is the impulse
-   -dl/dv, in N s or N m s; its Hessian is what makes a step solvable. A potential is described by
-   an icf_contact (three velocities of a contact point) or an icf_row (one velocity of a link), in
-   physical numbers; _term_make turns that into the numbers of one time step, and _evaluate prices a
-   velocity. icf_solve does both; call them yourself to look at a law, or from a solver of your own. */
+/* Each potential is a convex function l of a few velocities. It acts on them with the impulse -dl/dv, in N
+   s or N m s. An icf_contact (three velocities of a contact point) or an icf_row (one velocity of a link)
+   describes it in physical numbers; _term_make turns these into the numbers of one time step; _evaluate
+   gives cost, impulse and Hessian at a velocity. icf_solve does both; call them to look at a law, or from a
+   solver of your own. */
 
-/* The law of the normal force f [N], of signed distance phi [m] (below 0: overlap) and velocity v
-   [m/s] (above 0: separating); (x)+ is max(x, 0). In a step, phi = distance + dt v. */
+/* The law of the normal force f [N], of signed distance phi [m] (below 0: overlap) and velocity v [m/s]
+   (above 0: separating); (x)+ is max(x, 0). In a step, phi = distance + dt v. */
 typedef enum icf_law {
     ICF_LAW_HUNT_CROSSLEY, /* f = stiffness (-phi)+ (1 - dissipation v)+ */
     ICF_LAW_HERTZ,        /* f = stiffness (-phi)+^1.5 (1 - dissipation v)+, stiffness in N/m^1.5 */
@@ -1168,86 +1156,93 @@ typedef enum icf_law {
     ICF_LAW_CUSTOM       /* a function of the caller's */
 } icf_law;
 
-/* A law of the caller's: out[0] = cost [J], out[1] = impulse n >= 0 [N s], out[2] = its slope n' <= 0,
-   at the velocity v of a contact that starts the step at `distance`. n = dt f(distance + dt v, v), and
-   the cost is a function with the slope -n, best 0 where the force ends. The same function at every
-   call of a solve. Where it has no value (beyond a barrier), a cost that is not finite. */
+/* Your own law. For a contact that starts the step at `distance` and has the velocity v it writes out[0] =
+   cost [J], out[1] = impulse n >= 0 [N s], out[2] = its slope n' <= 0. n = dt f(distance + dt v, v); the
+   cost has the slope -n, and is best 0 where the force ends. It is the same function at every call of a
+   solve. Where it has no value (beyond a barrier) the cost is not finite. */
 typedef void icf_law_function(void* user, icf_real dt, icf_real distance, icf_real v,
                               icf_real out[3]);
 
 typedef enum icf_model {
-    ICF_MODEL_LAGGED, /* friction on the normal force at the start of the step: none in the step in which a
-                          contact is made; sliding is as deep as resting */
-    ICF_MODEL_SIMILAR, /* friction on the normal force of this step; what slides at a speed s is carried
-                          dt friction s above where it would rest */
-    ICF_MODEL_SAP /* the cone of the SAP paper, carried (dt + relaxation) friction s above; its law is
-                          Kelvin-Voigt whatever `law` says */
+    /* friction goes with the normal force at the start of the step: there is none in the step in which a
+       contact is made. Sliding is as deep as resting */
+    ICF_MODEL_LAGGED,
+    /* friction goes with the normal force of this step. A body that slides at a speed s rides dt friction s
+       above where it would rest */
+    ICF_MODEL_SIMILAR,
+    /* the cone of the SAP paper; a sliding body rides (dt + relaxation) friction s above. The law is
+       Kelvin-Voigt whatever `law` says */
+    ICF_MODEL_SAP
 } icf_model;
 
-/* Lagged friction, torsion and rolling go by the normal impulse of the step before, gamma_n0. Copy this
-   unchanged from icf_contact_result to the same contact of the next step, if dt is equal. Numbers are N s,
-   not below 0; all zero: nothing is known. */
+/* Lagged friction, torsion and rolling go with gamma_n0, the normal impulse of the step before. Copy this
+   unchanged from icf_contact_result to the same contact of the next step, if dt is equal. N s, not below 0;
+   all zero: nothing is known. */
 typedef struct icf_lag {
     icf_real limit;   /* gamma_n0: between the next two */
     icf_real before;  /* gamma_n0 of the step before */
     icf_real impulse; /* of the normal law at the start of the step: gamma_n0 of the papers */
 } icf_lag;
 
-/* One point of contact. Velocities are those of side B relative to side A, or of whatever the link
-   reads. From icf_default_contact(): a zeroed struct is refused. */
+/* One point of contact. Velocities are those of side B relative to side A, or of whatever the link reads.
+   From icf_default_contact(): a zeroed struct is refused. */
 typedef struct icf_contact {
-    int32_t link;  /* which link reads its velocity: one of 3 rows (velocity) or 6 (velocity at the
-                      link's reference point, angular velocity) */
+    /* the link that reads its velocity: of 3 rows (velocity), or of 6 (velocity at the link's reference
+       point, angular velocity) */
+    int32_t link;
     int32_t model; /* icf_model; default lagged */
     int32_t law;   /* icf_law; default Hunt & Crossley */
 
     /* where, in the axes of the link */
-    icf_vec3 point;   /* from the reference point, m; links of 6 rows only; default 0 */
-    icf_vec3 normal;  /* unit vector, along which separating is positive; default z */
-    icf_vec3 tangent; /* unit vector t1 across it, the first direction of friction; zero,
-                          the default: any, x for the normal z. t2 = normal x t1 */
-    /* added to the velocity, m/s: that of the surface of B less that of A. Under a box, which is B, a
-       belt that runs along +x: -x. Default 0 */
+    icf_vec3 point;  /* from the reference point, m; links of 6 rows only; default 0 */
+    icf_vec3 normal; /* unit vector, along which separating is positive; default z */
+    /* unit vector t1 across the normal, the first direction of friction; zero, the default: any one, x for
+       the normal z. t2 = normal x t1 */
+    icf_vec3 tangent;
+    /* added to the velocity, m/s: that of the surface of B less that of A. Under a box, which is B, a belt
+       that runs along +x has -x. Default 0 */
     icf_vec3 surface_velocity;
 
     /* the normal force */
     icf_real distance;    /* phi at the start of the step, m; default 0 */
-    icf_real stiffness;   /* default 1e6 N/m; 0 is a contact without force, but for `by_force` */
+    icf_real stiffness;   /* default 1e6 N/m; 0: no force, except with `by_force` */
     icf_real dissipation; /* d of Hunt & Crossley and Hertz, default 10 s/m */
     icf_real relaxation;  /* tau of Kelvin-Voigt, default 0.01 s */
     icf_real range;       /* of the barriers, default 1e-3 m */
-    /* 1: `force` in place of the distance: f = (force - stiffness dt v)+ (1 - dissipation v)+, and
-       stiffness 0 allowed; for Kelvin-Voigt and SAP the distance is -force / stiffness. Default 0 */
+    /* 1: `force` replaces the distance: f = (force - stiffness dt v)+ (1 - dissipation v)+, and stiffness
+       may be 0; for Kelvin-Voigt and SAP the distance is -force / stiffness. Default 0 */
     int32_t by_force;
     icf_real force;
-    icf_real near_rigid; /* beta of SAP (29): stiffness is bounded so that a period is at least beta
-                            steps. 0: off. Below 0, the default: 1 for SAP, off for the others. In a
-                            solve stiffness is also bounded by what the precision can tell from rigid */
-    icf_real adhesion;   /* pulling force, N, while distance <= adhesion_range; friction is on the
-                            repulsive part alone. Defaults 0 */
+    /* beta of SAP (29): bounds the stiffness so that a period is at least beta steps. 0: off. Below 0, the
+       default: 1 for SAP, off for the others. A solve also bounds the stiffness by what the precision can
+       tell from rigid */
+    icf_real near_rigid;
+    /* pulling force, N, while distance <= adhesion_range; friction goes with the repulsive part alone.
+       Defaults 0 */
+    icf_real adhesion;
     icf_real adhesion_range;
 
     /* friction */
     icf_real friction;        /* coefficient along t1 while slipping, default 0.5 */
     icf_real friction2;       /* along t2; below 0, the default: the same. Not for SAP */
     icf_real friction_static; /* while not slipping; below 0, the default: the same. Scales both */
-    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so what sticks creeps.
-       e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has
-       the softness alone, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
+    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so a sticking contact creeps.
+       e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has only
+       the softness, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
     icf_real slip_tolerance, softness;
     icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
-    /* torque of friction about the normal, and about the tangents, over the normal force, m: of
-       links of 6 rows; default 0 */
+    /* torque of friction about the normal, and about the tangents, over the normal force, m; links of 6
+       rows only; default 0 */
     icf_real torsion, rolling;
     icf_real spin_tolerance; /* v_s of these two, default 1e-3 rad/s */
 
-    /* the impulse to expect along t1, t2, normal, N s: that of the step before, if it is the same
-       contact. Where to begin, and nothing else. Default 0 */
+    /* the impulse to expect along t1, t2, normal, N s: that of the same contact in the step before. The
+       solve begins there; it changes nothing else. Default 0 */
     icf_vec3 impulse_guess;
-    /* the `lag` of the icf_contact_result of the step before, if it is the same contact. Where friction, a
-       step late, lets a contact open and close in turn, gamma_n0 then stops between, and the contact comes
-       to rest; if it opens and closes more slowly than slip_tolerance. Zeroed, the default: gamma_n0 is the
-       normal impulse at the start of the step, as in the papers */
+    /* the `lag` of the icf_contact_result of the same contact in the step before. Where friction, a step
+       late, lets a contact open and close in turn, more slowly than slip_tolerance, gamma_n0 then stops
+       between and the contact comes to rest. Zeroed, the default: gamma_n0 is the normal impulse at the
+       start of the step, as in the papers */
     icf_lag lag;
 
     icf_law_function* custom; /* ICF_LAW_CUSTOM */
@@ -1255,27 +1250,28 @@ typedef struct icf_contact {
     int32_t cookie; /* private */
 } icf_contact;
 
-/* One velocity u of a link, a row of it, and what holds it. From icf_default_row(kind). */
+/* What holds one velocity u, a row of a link. From icf_default_row(kind). */
 typedef enum icf_row_kind {
     ICF_ROW_LIMIT, /* impulse >= 0, Kelvin-Voigt: keeps `distance` + dt sign u from going below 0 */
-    ICF_ROW_MOTOR, /* dt (stiffness (error - dt u) + damping (target - u) + feedforward), within
-                             +-dt effort */
+    /* dt (stiffness (error - dt u) + damping (target - u) + feedforward), within +-dt effort */
+    ICF_ROW_MOTOR,
     ICF_ROW_DRY_FRICTION, /* at most dt effort, against u */
-    ICF_ROW_HOLONOMIC, /* keeps `distance` + dt u at 0: a weld is six of them, a ball joint three, a
-    rod or a coupling of two joints one */
-    ICF_ROW_QUADRATIC  /* cost weight / 2 (u - target)^2 */
+    /* keeps `distance` + dt u at 0: six make a weld, three a ball joint, one a rod or a coupling of two
+       joints */
+    ICF_ROW_HOLONOMIC,
+    ICF_ROW_QUADRATIC /* cost weight / 2 (u - target)^2 */
 } icf_row_kind;
 
 typedef struct icf_row {
     int32_t kind, link, row;
-    icf_real distance;   /* limit: to go until it, m or rad. Holonomic: the constraint's error */
-    icf_real sign;       /* limit: 1 if u > 0 leads away from it, else -1. Default 1 */
-    icf_real stiffness;  /* limit, holonomic: 0, the default, is as stiff as the step allows */
-    icf_real relaxation; /* limit, holonomic: tau, s, default 0 */
-    icf_real near_rigid; /* limit, holonomic: beta, default 1 and 0.1; not 0 where stiffness is 0 */
-    icf_real damping;    /* motor, default 0 */
-    icf_real error;      /* motor: desired minus actual position */
-    icf_real target;     /* motor, quadratic: desired velocity */
+    icf_real distance;    /* limit: how far off, m or rad. Holonomic: the constraint's error */
+    icf_real sign;        /* limit: 1 if u > 0 leads away from it, else -1. Default 1 */
+    icf_real stiffness;   /* limit, holonomic: 0, the default, is as stiff as the step allows */
+    icf_real relaxation;  /* limit, holonomic: tau, s, default 0 */
+    icf_real near_rigid;  /* limit, holonomic: beta, default 1 and 0.1; not 0 if stiffness is 0 */
+    icf_real damping;     /* motor, default 0 */
+    icf_real error;       /* motor: desired minus actual position */
+    icf_real target;      /* motor, quadratic: desired velocity */
     icf_real feedforward; /* motor: N or N m */
     /* motor: the limit of all three together, below 0, the default: none; dry friction: default 0 */
     icf_real effort;
@@ -1301,8 +1297,8 @@ typedef struct icf_normal {
     void* user;
 } icf_normal;
 
-/* A contact in one step: x = (mu1 v1, mu2 v2), |x|_s = sqrt(|x|^2 + eps^2) - eps. A caller with
-   numbers of its own may fill it. */
+/* A contact in one step: x = (mu1 v1, mu2 v2), |x|_s = sqrt(|x|^2 + eps^2) - eps. You may fill it with
+   numbers of your own. */
 typedef struct icf_contact_term {
     int32_t model;
     int32_t bounded; /* 1: the near-rigid bound acts */
@@ -1319,32 +1315,30 @@ typedef struct icf_row_term {
     int32_t bounded;
     icf_normal normal; /* limit */
     icf_real sign;
-    icf_real slope, target, impulse0; /* impulse0 + slope (target - u), within +-most; not of dry
-                                         friction, which is most |u|_s */
+    /* impulse0 + slope (target - u), within +-most; dry friction is most |u|_s instead */
+    icf_real slope, target, impulse0;
     icf_real most, eps;
 } icf_row_term;
 
-/* v0: (t1, t2, normal) velocity at the start of the step. w: inverse effective mass. Errors:
-   BAD_ARGUMENT, NOT_FINITE, INFEASIBLE (a barrier with distance <= 0), BAD_LAW. */
+/* v0: (t1, t2, normal) velocity at the start of the step. w: inverse effective mass. Errors: BAD_ARGUMENT,
+   NOT_FINITE, INFEASIBLE (a barrier with distance <= 0), BAD_LAW. */
 ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
                                          const icf_real v0[3], icf_contact_term* term);
 ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w,
                                      icf_row_term* term);
 
-/* Cost, impulse and Hessian (both triangles) at the velocity v; any of the three may be NULL.
-   Returns 0 where a barrier has no value, phi <= 0, and then the cost is ICF_REAL_MAX, the others
-   0. Else 1. */
+/* Cost, impulse and Hessian (both triangles) at the velocity v; any of the three may be NULL. Returns 1; or
+   0 where a barrier has no value, phi <= 0: then the cost is ICF_REAL_MAX and the others are 0. */
 ICF_API int icf_contact_evaluate(const icf_contact_term* term, const icf_real v[3], icf_real* cost,
                                  icf_real impulse[3], icf_real hessian[9]);
 ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cost,
                              icf_real* impulse, icf_real* hessian);
 
-/* out = cost, impulse n >= 0, slope n' <= 0 of a normal law at v; answers as the two above. */
+/* out = cost, impulse n >= 0, slope n' <= 0 of a normal law at v. Returns the same as the two above. */
 ICF_API int icf_normal_evaluate(const icf_normal* normal, icf_real v, icf_real out[3]);
 
-/* Whether a law of the caller's is one: n >= 0, n' <= 0, and both are the derivatives that they
-   should be, at velocities around v. ICF_RESULT_OK or ICF_RESULT_BAD_LAW. icf_solve asks this of
-   every contact with such a law where ICF_VALIDATE is defined. */
+/* Checks a law of your own around v: n >= 0, n' <= 0, and both are the right derivatives. ICF_RESULT_OK or
+   ICF_RESULT_BAD_LAW. With ICF_VALIDATE icf_solve checks every contact with such a law. */
 ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
                                  icf_real v);
 
@@ -1352,15 +1346,12 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
 // The convex solver
 // >>api-solver
 
-/* What is solved for v:
+/* The solver finds v that minimises
 
-       minimise  1/2 (v - v*)' A (v - v*) + sum of all potentials
+       1/2 (v - v*)' A (v - v*) + sum of all potentials
 
-   A clique owns some of the velocities v (a free body 6, a robot its joints, a mesh vertex 3) and a
-   block of A, its mass matrix. A link reads a velocity u = sum K v + bias of 1 to 6 rows out of one or
-   more cliques. Contacts and rows put a price on u.
-
-   All arrays are the caller's, and only read. Matrices are row-major, as C writes them, one after
+   Cliques own the velocities v; links read velocities u = sum K v + bias; contacts and rows price them: see
+   part 3 of the manual. All arrays are the caller's, and only read. Matrices are row-major, one after
    another. From icf_default_problem(), which has nothing in it. */
 typedef struct icf_problem {
     icf_real dt; /* the time step, s */
@@ -1369,15 +1360,16 @@ typedef struct icf_problem {
     const int32_t* clique_sizes; /* how many velocities each owns */
     const icf_real* mass;        /* A: the block of each clique, size x size, symmetric */
     const icf_real* v_free;      /* v*: velocities after the step if there were no potentials */
-    const icf_real* v_last;      /* velocities before it, which friction looks back to; NULL: the
-                                    velocities that icf_solve starts from, which then matter to friction */
+    /* velocities before the step, which friction looks back to; NULL: friction looks back to the velocities
+       that icf_solve starts from */
+    const icf_real* v_last;
 
     /* blocks of A off its diagonal, for meshes; 0 for bodies and robots */
     int32_t couplings;
     const int32_t* coupling_pairs;   /* two cliques each, in any order */
     const icf_real* coupling_blocks; /* rows of the first, columns of the second */
-    /* like `mass`: a matrix that is nowhere above A, for the certificate; NULL: what Gershgorin's theorem
-       gives, which may be none */
+    /* like `mass`: a matrix that is nowhere above A, for the certificate; NULL: the one of Gershgorin's
+       theorem, if it gives one */
     const icf_real* mass_bound;
 
     int32_t links;
@@ -1398,21 +1390,21 @@ typedef enum icf_stop {
     ICF_STOP_CONVERGED, /* the tolerance is met */
     ICF_STOP_FLOOR,     /* as near to it as rounding allows; a success as well */
     /* these four: NOT_CONVERGED, with the best velocity so far */
-    ICF_STOP_SHORT, /* no step is found that is better, and the error is above 1e-3, in float 0.1 */
+    ICF_STOP_SHORT, /* it finds no better step, and the error is above 1e-3, in float 0.1 */
     ICF_STOP_ITERATIONS,
     ICF_STOP_FACTORIZATIONS,
     ICF_STOP_CALLER
 } icf_stop;
 
-/* What one iteration found, all islands together */
+/* One iteration, all islands together */
 typedef struct icf_iteration {
     icf_real cost;           /* J */
     icf_real gradient;       /* |D grad|, D = diag(A)^-1/2 */
     icf_real momentum_error; /* the same over max(|D A v|, |D J' gamma|), of the worst island */
 } icf_iteration;
 
-/* How the solve of one island went: of cliques that links and couplings connect. They are numbered in
-   the order of their first clique. */
+/* The solve of one island: cliques that links and couplings connect. Islands are numbered in the order of
+   their first clique. */
 typedef struct icf_island {
     int32_t cliques, links;
     int32_t iterations, factorizations;
@@ -1427,11 +1419,11 @@ typedef struct icf_options {
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
-    /* 1: conjugate gradients, always; 0, the default: when memory is short; -1: never, the solve is
-       refused then (TOO_SMALL) */
+    /* 1: always conjugate gradients; 0, the default: if memory is short; -1: never, a solve with too little
+       memory is refused (TOO_SMALL) */
     int32_t iterative;
-    int (*should_stop)(
-        void* user); /* asked once an iteration: not 0 ends the solve; default NULL */
+    /* asked once an iteration: not 0 ends the solve; default NULL */
+    int (*should_stop)(void* user);
     void* user;
     icf_iteration* history; /* takes the first history_capacity iterations; default NULL */
     int32_t history_capacity;
@@ -1441,7 +1433,7 @@ typedef struct icf_options {
     int32_t cookie;     /* private */
 } icf_options;
 
-/* What is wrong when a call refuses its input */
+/* The part of its input that a call refuses */
 typedef enum icf_part {
     ICF_PART_NONE,
     ICF_PART_PROBLEM, /* dt, a count, or a pointer that is NULL; which: 0 */
@@ -1462,23 +1454,23 @@ typedef struct icf_stats {
     int32_t factorizations;        /* likewise */
     int32_t island_factorizations; /* of all islands together */
     int32_t trials;                /* of the line search, together */
-    int32_t history;      /* iterations recorded: the start and each iteration, what fits */
-    int32_t bounded;      /* contacts and rows that near_rigid made softer */
-    int32_t iterative;    /* islands without a factor */
-    icf_real cost;        /* at the velocity returned, J */
+    int32_t history;               /* iterations recorded: the start and each one that fits */
+    int32_t bounded;               /* contacts and rows that near_rigid made softer */
+    int32_t iterative;             /* islands without a factor */
+    icf_real cost;                 /* at the velocity returned, J */
     icf_real certificate; /* the cost is at most this above the least, J; ICF_REAL_MAX: unknown */
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
-    icf_real rounding; /* if that ended as FLOOR or SHORT: the error that rounding alone explains */
-    /* Workspace size with which every island could be factored. What starts at its minimum, as at rest, takes
-       no matrix: it is counted without a factor here, and by icf_workspace_reserve with one. */
+    icf_real rounding;       /* after FLOOR or SHORT: the error that rounding alone explains */
+    /* Workspace size with which every island could be factored. An island that starts at its minimum, as at
+       rest, takes no matrix: it is counted without a factor here, and by icf_workspace_reserve with one. */
     size_t bytes;
     icf_part part; /* what is wrong, and which one */
     int32_t which;
     const char* reason; /* a few words, or NULL */
 } icf_stats;
 
-/* Memory for a solve, and what is left of the last one. Zeroed or made by one of the next two;
+/* Memory for a solve, with the results of the last one. Zeroed, or made by one of the next two functions;
    one thread at a time. */
 typedef struct icf_workspace {
     void* memory;
@@ -1494,47 +1486,47 @@ ICF_API icf_problem icf_default_problem(void);
 ICF_API icf_options icf_default_options(void);
 
 /* How many bytes of workspace are always enough for a problem, whatever its links connect: without factors
-   (ICF_SPARSE_ITERATIVE), or with them (ICF_SPARSE_FULL: far more than any scene takes; the stats->bytes
-   of a solve on a larger machine say what it is). 0 if a size is out of range. In between, a solve uses
-   what there is. */
+   (ICF_SPARSE_ITERATIVE), or with them (ICF_SPARSE_FULL: far more than any scene takes; stats->bytes of a
+   solve on a larger machine tells the real number). In between, a solve uses the memory there is. 0 if a
+   size is out of range. */
 ICF_API size_t icf_workspace_bytes(const icf_problem* problem, icf_sparse_mode mode);
 
 /* A workspace in the caller's memory, aligned to 8 bytes. */
 ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, size_t bytes);
 
 #ifndef ICF_NO_MALLOC
-/* Makes a workspace large enough for a problem, with factors, out of a zeroed or smaller one that it made
-   itself. Looks at sizes and at which cliques are connected, at no other number; allocates only if
-   there is too little. Errors: BAD_ARGUMENT, BAD_STATE (the memory is the caller's), NO_MEMORY,
-   OVERFLOW. */
+/* Makes a zeroed workspace, or one that it made before, large enough for a problem, with factors. Looks
+   only at sizes and at which cliques are connected; allocates only if there is too little. Errors:
+   BAD_ARGUMENT, BAD_STATE (the memory is the caller's), NO_MEMORY, OVERFLOW. */
 ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_problem* problem);
 ICF_API void icf_workspace_destroy(icf_workspace* workspace);
 #endif
 
-/* Solves. v: where to start, best the velocities before the step; then the answer. Errors:
-   BAD_ARGUMENT, NOT_FINITE, NOT_SYMMETRIC, NOT_SPD, INFEASIBLE, BAD_LAW, TOO_SMALL, OVERFLOW:
-   stats->part and stats->which say of what, and v is as it was. NOT_CONVERGED: a budget ended or
-   the caller wished; v is better than the start and stats say by how much. options may be NULL:
-   the defaults; stats may be NULL. */
+/* Solves. v is the start, best the velocities before the step, and then the answer. options may be NULL
+   (the defaults), and stats. Errors: BAD_ARGUMENT, NOT_FINITE, NOT_SYMMETRIC, NOT_SPD, INFEASIBLE, BAD_LAW,
+   TOO_SMALL, OVERFLOW: v stays as it was, and stats->part and stats->which say what is wrong.
+   NOT_CONVERGED: a budget or should_stop ended the solve; v is better than the start, and stats say how
+   good it is. */
 ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* options,
                              icf_workspace* workspace, icf_real* v, icf_stats* stats);
 
 typedef enum icf_mode {
-    ICF_MODE_OPEN,  /* no normal force */
-    ICF_MODE_STICK, /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, of SAP up
-    to all of it */
-    ICF_MODE_SLIP   /* faster. `share` near 1 marks creep on a slope beyond the friction angle */
+    ICF_MODE_OPEN, /* no normal force */
+    /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, with SAP up to all of it */
+    ICF_MODE_STICK,
+    ICF_MODE_SLIP /* faster. `share` near 1 marks creep on a slope beyond the friction angle */
 } icf_mode;
 
-/* What a contact did in the last solve of a workspace */
+/* A contact in the last solve of a workspace */
 typedef struct icf_contact_result {
-    icf_vec3 impulse;  /* along t1, t2, normal, N s, on what the link's rows count as positive */
-    icf_vec3 velocity; /* along t1, t2, normal, surface velocity and bias included */
-    icf_vec3 force;    /* impulse / dt in the axes of the link, N */
+    /* along t1, t2, normal, N s, on the side that the link's rows count as positive */
+    icf_vec3 impulse;
+    icf_vec3 velocity;     /* along t1, t2, normal, surface velocity and bias included */
+    icf_vec3 force;        /* impulse / dt in the axes of the link, N */
     icf_vec3 spin_impulse; /* of torsion and rolling, about t1, t2, normal, N m s */
     icf_real dissipated;   /* energy that friction, dissipation and relaxation took, J */
     icf_real w;            /* the inverse effective mass used, 1/kg */
-    icf_real share;        /* of the friction it could have, that it has: 0 to 1 */
+    icf_real share;        /* friction, as a part of the most it could be: 0 to 1 */
     icf_lag lag;           /* for the next step */
     int32_t mode;          /* icf_mode */
     int32_t bounded;       /* 1: the near-rigid bound acted */
@@ -1546,30 +1538,31 @@ typedef struct icf_row_result {
     int32_t bounded;   /* 1: the near-rigid bound acted */
 } icf_row_result;
 
-/* BAD_STATE before a solve, and after one that refused its problem or used the workspace otherwise;
-   BAD_ARGUMENT for an index that the solved problem does not have. The problem's arrays are not read. */
+/* BAD_STATE before a solve, and after one that refused its problem or another use of the workspace;
+   BAD_ARGUMENT for an index that the solved problem does not have. They do not read the problem's
+   arrays. */
 ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t contact,
                                    icf_contact_result* result);
 ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_row_result* result);
 
-/* J of a contact with respect to the velocities of one clique, 3 x size, row-major: zero if its
-   link does not read that clique. */
+/* J of a contact with respect to the velocities of one clique, 3 x size, row-major: zero if its link does
+   not read that clique. */
 ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t contact, int32_t clique,
                                         icf_real* jacobian);
 
-/* W = sum of J_i A^-1 J_j' over the cliques of the links of the contacts i and j, 3 x 3, row-major; blocks
-   of A off its diagonal are left out. Uses the workspace as scratch, size^2 + 6 size numbers, and
-   what is left of the last solve is lost. */
+/* W = sum of J_i A^-1 J_j' over the cliques of the links of the contacts i and j, 3 x 3, row-major, without
+   blocks of A off its diagonal. Uses size^2 + 6 size numbers of the workspace; results of the last solve
+   are lost. */
 ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, int32_t j,
                                         icf_workspace* workspace, icf_real w[9]);
 
-/* Writes a problem as text, with v, where to start, and the options (NULL: the defaults) but for callbacks
-   and arrays: the format of tests/golden/problems/README.md, which bench/solve_file.c replays. Numbers read
-   back with the same bits, also those that icf_solve refuses. *length: how many characters it takes, without
-   the 0 behind them; with text NULL and capacity 0, that is all. Errors, with nothing written: TOO_SMALL
-   (capacity is not above *length); and with *length 0: BAD_LAW (a law of the caller's is no text), and
-   BAD_ARGUMENT, OVERFLOW, BAD_DEF of a pointer that is NULL, a count or an index out of range, a struct not
-   from its icf_default_ function. */
+/* Writes a problem as text, with v, the start, and the options (NULL: the defaults) without callbacks and
+   arrays: the format of tests/golden/problems/README.md, which bench/solve_file.c replays. Numbers read
+   back with the same bits, even those that icf_solve refuses. *length: how many characters that takes,
+   without the 0 at the end; with text NULL and capacity 0 it only counts. Errors, with nothing written:
+   TOO_SMALL (capacity is not above *length); and with *length 0: BAD_LAW (a custom law has no text),
+   BAD_ARGUMENT, OVERFLOW, BAD_DEF (a pointer is NULL, a count or an index is out of range, a struct does
+   not come from its icf_default_ function). */
 ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_options* options,
                                     const icf_real* v, char* text, size_t capacity, size_t* length);
 
@@ -1578,23 +1571,23 @@ ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_option
 // >>api-sensitivities
 
 /* At the answer the gradient g(v, theta) = A (v - v*) - J' gamma is 0 for every value of a parameter theta
-   of the problem, so H dv/dtheta = -dg/dtheta, with H = dg/dv, the Hessian there. b = -dg/dtheta is
+   of the problem. So H dv/dtheta = -dg/dtheta, where H = dg/dv is the Hessian there. b = -dg/dtheta is
 
        for v*_j                column j of A
        for a force             dt times the force, along the unknowns
-       for what a contact does at the same velocities     J' dgamma/dtheta, which icf_contact_push adds up
+       for a contact           J' dgamma/dtheta at the same velocities, which icf_contact_push adds up
 
-   Because H is symmetric the same call serves the adjoint: for a number L(v), x = H^-1 dL/dv once, and
+   H is symmetric, so the same call serves the adjoint: for a number L(v), find x = H^-1 dL/dv once; then
    dL/dtheta = x . b for every parameter.
 
-   All of this is at fixed v_last: friction that looks back to it is a parameter of its own. */
+   All of this holds v_last fixed: friction that looks back to it is a parameter of its own. */
 
-/* Replaces `count` columns of x, of as many numbers as there are unknowns, ldx apart, by H^-1 x, with H
-   of the last solve of the workspace, which must have been of this problem, unchanged. Unknowns that
-   nothing touches have their block of A for H. *switching (may be NULL): contacts and rows that are
-   so near to where their impulse has a kink that the answer cannot tell on which side they are;
-   derivatives are then those of one side. *factorizations (may be NULL): how many it took, one an island
-   at most. BAD_STATE before a solve; NOT_CONVERGED where conjugate gradients were. */
+/* Replaces `count` columns of x, ldx apart, each with one number for each unknown, by H^-1 x. H is that of
+   the last solve of the workspace, which must have been of this problem, unchanged; for unknowns that
+   nothing touches it is their block of A. *switching (may be NULL): how many contacts and rows are so near
+   a kink of their impulse that the answer cannot tell on which side they are; the derivatives are then
+   those of one side. *factorizations (may be NULL): how many it took, at most one an island. BAD_STATE
+   before a solve; NOT_CONVERGED if conjugate gradients did not converge. */
 ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* workspace,
                                    icf_real* x, int32_t count, int32_t ldx, int32_t* switching,
                                    int32_t* factorizations);
@@ -1607,8 +1600,8 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 // The world: bodies, joints, time
 // >>api-world
 
-/* Names of what is in a world. All zero is none; as a body it is the ground, which does not move. The
-   name of something that was destroyed is refused, and is never given to something else. */
+/* Names of items of a world. All zero is none; as a body it is the ground, which does not move. The name of
+   a destroyed item is refused, and never given again. */
 typedef struct icf_body {
     uint32_t index, generation;
 } icf_body;
@@ -1621,20 +1614,19 @@ typedef struct icf_constraint {
     uint32_t index, generation;
 } icf_constraint;
 
-/* A world: the struct and, behind it, one block of memory. Zeroed or made by icf_world_init,
-   icf_world_create or icf_world_clone. The block holds no pointers, but do not copy this struct. */
+/* A world: this struct and one block of memory. Zeroed, or made by icf_world_init, icf_world_create or
+   icf_world_clone. The block holds no pointers, but do not copy this struct. */
 typedef struct icf_world {
-    int (*should_stop)(
-        void* user); /* asked by the solver once an iteration, or NULL; the caller's */
+    /* yours: the solver asks it once an iteration, and ends if it is not 0; or NULL */
+    int (*should_stop)(void* user);
     void* user;
-    /* Called in a step when it is solved and before anything moves, or NULL; the caller's, but not in steps
-       of a scene, which looks itself. icf_body_get_next says where bodies would be. If that brings things
-       together which were too far apart to be given, it adds their touches, behind those that are there, and
-       answers 1: the step is solved again with them, and looked at again, up to 8 times. 0: nothing to add,
-       and nothing was changed. Below 0, an icf_result: the step is refused */
+    /* Yours, or NULL; steps of a scene use one of their own. A step that is solved calls it before anything
+       moves; icf_body_get_next says where bodies would be. If some then meet that were too far apart for
+       touches, it adds their touches behind the others and returns 1: the step is solved and looked at
+       again, up to 8 times. 0: it changed nothing. Below 0, an icf_result: the step is refused */
     int (*look_again)(struct icf_world* world, icf_real dt);
-    /* of the last call that was refused: a few words, or NULL; what of that there should be room for;
-       which one, a slot as of icf_world_body_at, a number of a contact or a place in a list */
+    /* of the last refused call: a few words, or NULL; how much room would do; which item: a slot as of
+       icf_world_body_at, a number of a contact, or a place in a list */
     const char* reason;
     size_t needed;
     int32_t which;
@@ -1644,34 +1636,39 @@ typedef struct icf_world {
     size_t bytes;
 } icf_world;
 
-/* How time goes on. q moves by dt times the mean of the old and new velocity (midpoint) or the new one. */
+/* The time stepping. q moves by dt times the new velocity, with midpoint by the mean of the old and the
+   new. */
 typedef enum icf_method {
-    ICF_METHOD_SYMPLECTIC_EULER, /* forces at the start of the step; springs, dampers and motors of joints
-                                    at its end, so that they may be stiff. First order */
-    ICF_METHOD_MIDPOINT, /* all forces half way. Second order between contacts, which only see the
-                                    new velocity: what is fast gets into a wall by up to half a step */
-    ICF_METHOD_IMPLICIT_EULER /* all forces at the end. First order; takes energy out of motion */
+    /* forces at the start of the step, those quadratic in velocities, gyroscopic and centrifugal, at the
+       mean velocity; springs, dampers and motors of joints at its end, so that they may be stiff. First
+       order */
+    ICF_METHOD_SYMPLECTIC_EULER,
+    /* all forces half way. Second order between contacts, which see only the new velocity: a fast body gets
+       into a wall by up to half a step. A tree too fast for this rule takes the one above */
+    ICF_METHOD_MIDPOINT,
+    /* all forces at the end, with the same exception. First order; takes energy out of motion */
+    ICF_METHOD_IMPLICIT_EULER
 } icf_method;
 
-/* From icf_default_world_def() */
+/* From icf_default_world_def(). */
 typedef struct icf_world_def {
     /* room for so many; worlds of icf_world_create and icf_world_clone grow by themselves */
     int32_t bodies;      /* default 64 */
     int32_t joints;      /* default 64 */
     int32_t constraints; /* default 16 */
     int32_t contacts;    /* touches in a step, default 256 */
-    int32_t tree; /* velocities of the largest tree of joints; 0, the default: 63, or what there
-                            can be of it */
+    /* velocities of the largest tree of joints; 0, the default: 6 + 3 joints, at most 63 */
+    int32_t tree;
     /* bytes for the solver; 0, the default: a guess. With less than stats.bytes it is slower. */
     size_t solver;
 
     icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
     int32_t method;   /* icf_method */
     int32_t substeps; /* of each step, with the contacts given before it; default 1 */
-    int32_t model;    /* icf_model that icf_default_touch puts in; default lagged */
-    /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The next
-       step then also depends on that lag, which icf_world_save stores, and friction may act for a few steps
-       on contacts that have parted slowly. Default 0 */
+    int32_t model;    /* icf_model that icf_default_touch sets; default lagged */
+    /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
+       next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
+       steps on contacts that have parted slowly. Default 0 */
     int32_t settle;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
@@ -1679,9 +1676,9 @@ typedef struct icf_world_def {
 } icf_world_def;
 
 typedef enum icf_body_kind {
-    ICF_BODY_DYNAMIC,  /* moved by forces */
-    ICF_BODY_STATIC,   /* not at all */
-    ICF_BODY_KINEMATIC /* with the velocity it is given, whatever pushes it */
+    ICF_BODY_DYNAMIC,  /* forces move it */
+    ICF_BODY_STATIC,   /* does not move */
+    ICF_BODY_KINEMATIC /* keeps the velocity you give it, whatever pushes it */
 } icf_body_kind;
 
 /* Axes of the world along or about which a body without joints does not move */
@@ -1694,19 +1691,19 @@ typedef enum icf_lock {
     ICF_LOCK_TURN_Z = 32
 } icf_lock;
 
-/* From icf_default_body_def(): a dynamic body of 1 kg, a ball 1 m across in its inertia, at the origin */
+/* From icf_default_body_def(): dynamic, 1 kg, with the inertia of a ball 1 m across, at the origin. */
 typedef struct icf_body_def {
     int32_t kind;
     uint32_t locks;            /* icf_lock, added up */
     icf_transform pose;        /* of the body's axes */
     icf_vec3 velocity;         /* of the centre of mass, m/s, in the axes of the world */
     icf_vec3 angular_velocity; /* rad/s, in the axes of the world */
-    icf_real mass;             /* kg; 0: only for what joints tie to something heavier */
+    icf_real mass;             /* kg; 0 only if joints tie the body to something heavier */
     icf_vec3 center;           /* centre of mass, in the axes of the body */
     icf_mat3 inertia;          /* about the centre of mass, in the axes of the body, kg m^2 */
     icf_real linear_damping, angular_damping; /* share of the velocity lost, 1/s */
     icf_real gravity_scale;                   /* default 1 */
-    uint64_t user;                            /* the caller's, kept and saved */
+    uint64_t user;                            /* yours, kept and saved */
     int32_t cookie;                           /* private */
 } icf_body_def;
 
@@ -1726,51 +1723,54 @@ typedef enum icf_joint_kind {
     ICF_JOINT_WELD
 } icf_joint_kind;
 
-/* A joint makes a body, the child, a part of its parent's tree: it then moves only as the joint lets
-   it, exactly. z and so on are axes of the joint's frame. From icf_default_joint_def(kind). Numbers of
-   each velocity of a joint come in threes. */
+/* A joint makes a body, the child, a part of its parent's tree: the child then moves exactly as the joint
+   lets it. x, y and z are axes of the joint's frame. Arrays of 3 have a number for each velocity of the
+   joint. From icf_default_joint_def(kind). */
 typedef struct icf_joint_def {
     int32_t kind;
     icf_body parent, child;                  /* parent: none is the ground */
     icf_transform parent_frame, child_frame; /* the joint's frame, in the axes of each body */
     icf_real position[4], velocity[3];
-    icf_real rest[4];            /* where the spring is at rest */
-    icf_real stiffness, damping; /* N m/rad and N m s/rad, or N/m and N s/m. Of a ball joint the
-                                             torque is 2 stiffness sin(angle / 2) */
+    icf_real rest[4]; /* where the spring is at rest */
+    /* N m/rad and N m s/rad, or N/m and N s/m. A ball joint has the torque 2 stiffness sin(angle / 2) */
+    icf_real stiffness, damping;
     icf_real rotor_inertia, gear_ratio; /* adds rotor_inertia gear_ratio^2, kg m^2 or kg */
     icf_real dry_friction;              /* N m or N, against each velocity */
     icf_real lower[3], upper[3]; /* limits; default -/+ICF_REAL_MAX, none. Not of ball joints */
-    icf_real motor_stiffness, motor_damping; /* motor: pushes towards target and target_velocity, */
-    icf_real target[4], target_velocity[3], feedforward[3]; /* and by feedforward, in all */
-    icf_real effort; /* at most this; below 0: without limit */
+    /* the motor pushes towards target and target_velocity, and by feedforward; in all at most by effort,
+       below 0: without limit */
+    icf_real motor_stiffness, motor_damping;
+    icf_real target[4], target_velocity[3], feedforward[3];
+    icf_real effort;
     uint64_t user;
     int32_t cookie; /* private */
 } icf_joint_def;
 
 typedef struct icf_joint_state {
     icf_real position[4], velocity[3];
-    icf_real motor[3], limit[3],
-        friction[3]; /* what they did in the last step, on average: N m or N */
+    /* forces in the last step, on average: N m or N */
+    icf_real motor[3], limit[3], friction[3];
 } icf_joint_state;
 
 typedef enum icf_constraint_kind {
     ICF_CONSTRAINT_WELD,
     ICF_CONSTRAINT_BALL,   /* holds two points together */
     ICF_CONSTRAINT_HINGE,  /* and two axes, z */
-    ICF_CONSTRAINT_SLIDER, /* all but motion along z of A */
-    ICF_CONSTRAINT_DISTANCE, /* keeps two points lower to upper apart: equal, a rod; with lower 0, a rope;
-                                with stiffness, a spring */
+    ICF_CONSTRAINT_SLIDER, /* lets B only slide along z of A */
+    /* keeps two points lower to upper apart: equal, a rod; with lower 0, a rope; with stiffness, a
+       spring */
+    ICF_CONSTRAINT_DISTANCE,
     ICF_CONSTRAINT_COUPLER /* keeps sum of ratio * position + offset of up to four joints at 0 */
 } icf_constraint_kind;
 
-/* A constraint closes loops, between any two bodies, by forces. It is as stiff as the step allows. From
+/* A constraint closes loops, between any two bodies, by forces as stiff as the step allows. From
    icf_default_constraint_def(kind). */
 typedef struct icf_constraint_def {
     int32_t kind;
     icf_body a, b; /* one may be none, the ground */
-    icf_transform a_frame,
-        b_frame;           /* in the axes of each body: points, and axes of hinge, slider, weld */
-    icf_real lower, upper; /* distance, m; default 0, ICF_REAL_MAX */
+    /* in the axes of each body: points, and the axes of hinge, slider and weld */
+    icf_transform a_frame, b_frame;
+    icf_real lower, upper;               /* distance, m; default 0, ICF_REAL_MAX */
     icf_real stiffness, damping, length; /* of the spring of a distance: N/m, N s/m, m */
     int32_t joints;                      /* of a coupler: how many, which, */
     icf_joint joint[4];
@@ -1781,31 +1781,32 @@ typedef struct icf_constraint_def {
 } icf_constraint_def;
 
 typedef struct icf_constraint_state {
-    icf_vec3 force,
-        torque;     /* on B at its point, in the axes of the world, average of the last step. Of a
-                               coupler force.x, on the sum */
-    icf_real error; /* how far it is from being kept, m; of a coupler, its sum */
+    /* on B at its point, in the axes of the world, average of the last step. A coupler has force.x, on the
+       sum */
+    icf_vec3 force, torque;
+    icf_real error;      /* how far the constraint is from being kept, m; of a coupler, its sum */
     icf_real turn_error; /* likewise, rad */
 } icf_constraint_state;
 
-/* A point where two bodies touch, or are about to: what collision detection finds. From
+/* A point where two bodies touch, or are about to: the result of collision detection. From
    icf_default_touch(). */
 typedef struct icf_touch {
     icf_body a, b;
     icf_vec3 point; /* in the world */
-    /* While A and B are apart: the way from the surface of A to that of B. The touch pushes A at
-       point - reach / 2 and B at point + reach / 2, where their surfaces will be when they meet. Default 0:
-       it pushes both at the point */
+    /* While A and B are apart: the way from the surface of A to that of B. The touch pushes A at point -
+       reach / 2 and B at point + reach / 2, where the surfaces will meet. Default 0: it pushes both at the
+       point */
     icf_vec3 reach;
-    uint64_t id; /* the caller's name of it, unique among those of a pair. By it and the bodies a
-                            contact is known from step to step. 0: not followed */
-    icf_contact contact; /* its law. In the axes of the world: normal, from A to B, tangent, and
-                            surface_velocity; distance below 0 is overlap. Give those with a distance above
-                            0 as well, up to where bodies may get in a step: they keep fast ones from
-                            passing through. link and point are not read */
+    /* your name of the contact, unique among those of a pair. With the bodies it tells the contact from
+       step to step. 0: not followed */
+    uint64_t id;
+    /* its law. normal (from A to B), tangent and surface_velocity are in the axes of the world; a distance
+       below 0 is overlap. Give distances above 0 as well, up to where bodies may get in a step: they keep
+       fast bodies from passing through each other. link and point are not read */
+    icf_contact contact;
 } icf_touch;
 
-/* What a touch did in the last step; of substeps, the last, but for the impulse. */
+/* A touch in the last step; of substeps, in the last one, except for the impulse. */
 typedef struct icf_touch_result {
     icf_body a, b;
     uint64_t id;
@@ -1817,7 +1818,7 @@ typedef struct icf_touch_result {
 
 typedef enum icf_event_kind { ICF_EVENT_BEGUN, ICF_EVENT_PERSISTS, ICF_EVENT_ENDED } icf_event_kind;
 
-/* A touch with an id and a normal force in the last step, or in the one before it. */
+/* A touch with an id that had a normal force in the last step, or in the one before it. */
 typedef struct icf_event {
     int32_t kind;
     int32_t touch; /* its number among the touches of the step, -1 if it was not given any more */
@@ -1835,7 +1836,7 @@ typedef struct icf_diagnosis {
     icf_real penetration; /* the deepest overlap at the start of the last step, m */
 } icf_diagnosis;
 
-/* What a surface is made of; of two surfaces together, what an icf_contact needs. */
+/* A surface; two of them together make the numbers of an icf_contact. */
 typedef struct icf_material {
     icf_real stiffness;   /* N/m; ICF_REAL_MAX: rigid, the other decides */
     icf_real dissipation; /* s/m */
@@ -1845,12 +1846,12 @@ typedef struct icf_material {
     icf_real torsion, rolling;
 } icf_material;
 
-/* As icf_default_contact() has it, with twice its stiffness: two of them make one of those. */
+/* Two of these make an icf_default_contact(): twice its stiffness, half its relaxation. */
 ICF_API icf_material icf_default_material(void);
 
 /* Stiffness as of springs in series, dissipation weighted by stiffness (the softer one deforms),
-   relaxations added, friction 2 m1 m2 / (m1 + m2); torsion and rolling the larger. A rule of your own is a
-   function of yours. */
+   relaxations added, friction 2 m1 m2 / (m1 + m2); of torsion and rolling the larger. A rule of your own is
+   a function of yours. */
 ICF_API icf_material icf_material_combine(const icf_material* a, const icf_material* b);
 ICF_API void icf_contact_set_material(icf_contact* contact, const icf_material* material);
 
@@ -1859,29 +1860,30 @@ ICF_API icf_body_def icf_default_body_def(void);
 ICF_API icf_joint_def icf_default_joint_def(icf_joint_kind kind);
 ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind);
 
-/* How many bytes a world of that def takes; 0 if that is more than size_t holds, or def is none. */
+/* How many bytes a world of that def takes; 0 if def is refused or size_t does not hold that. */
 ICF_API size_t icf_world_bytes(const icf_world_def* def);
 
-/* Not less than that, as a constant for an array (of uint64_t or double): for the default of `tree`
-   and `solver`. */
+/* At least that, as a constant for an array (of uint64_t or double), with `tree` and `solver` at their
+   defaults. */
 #define ICF_WORLD_BYTES(bodies, joints, constraints, contacts) \
     ((size_t)8192 + \
      (size_t)(bodies) * (((joints) > 0 ? 6144 : 4608) + ((constraints) > 0 ? 4096 : 0)) + \
      (size_t)(joints)*20480 + (size_t)((joints) > 0 ? 65536 : 0) + (size_t)(constraints)*12288 + \
      (size_t)(contacts)*4608)
 
-/* A world in the caller's memory, aligned to 8 bytes, at least icf_world_bytes of it. */
+/* Makes a world in the caller's memory, aligned to 8 bytes, of at least icf_world_bytes. */
 ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def);
 
-/* Carries a world into another block, for other capacities: those of def, of which nothing else is
-   read. The old block is not freed, unless the world was created. Errors: TOO_SMALL, and nothing
-   changed, also if a capacity is below what the world holds. Results of the last step are lost. */
+/* Moves a world into another block, with the capacities of def; it reads nothing else of def. It frees the
+   old block only if the world was created. Results of the last step are lost. Errors, which change nothing:
+   TOO_SMALL, also if a capacity is below what the world holds. */
 ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def);
 
 #ifndef ICF_NO_MALLOC
-/* With memory of ICF_MALLOC. It grows when it has to, between a call and the step; not in a solve. */
+/* Makes a world in memory of ICF_MALLOC. It grows when it has to, in a call or a step, but not in a
+   solve. */
 ICF_API icf_result icf_world_create(icf_world* world, const icf_world_def* def);
 ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world);
 ICF_API void icf_world_destroy(icf_world* world);
@@ -1891,10 +1893,9 @@ ICF_API void icf_world_destroy(icf_world* world);
 ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def);
 ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def);
 
-/* Saves what the future depends on: everything but the touches given for the next step, and results of
-   the last. What is loaded goes on with the same bits. A load into a world of too small capacities is
-   refused, if that was not created; bytes that are not a saved world of this version, precision and
-   byte order, or were damaged, are BAD_DEF. */
+/* Saves what the future depends on: not the touches for the next step, nor results of the last. A loaded
+   world continues with the same bits. Only created worlds grow for a load. BAD_DEF: the bytes are damaged,
+   or not a saved world of this version, precision and byte order. */
 ICF_API size_t icf_world_save_bytes(const icf_world* world);
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity);
 ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count);
@@ -1902,49 +1903,49 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
 /* A number that depends on all that would be saved but capacities; the same on every machine. */
 ICF_API uint64_t icf_world_hash(const icf_world* world);
 
-/* Bodies. Errors: BAD_ARGUMENT (a name that is none, a number out of range), BAD_DEF, NOT_FINITE, NOT_SPD (an
-   inertia that no body has), TOO_SMALL (no room). A body with a joint has its pose from that: setting
-   it is BAD_STATE. Destroying a body takes its joints and constraints along. */
+/* Bodies. Errors: BAD_ARGUMENT (a name of nothing, a number out of range), BAD_DEF, NOT_FINITE, NOT_SPD (an
+   inertia that no body has), TOO_SMALL (no room). A joint gives its child pose and velocity: setting these
+   is BAD_STATE, and icf_body_set_def leaves them. Destroying a body destroys its joints and constraints. */
 ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, icf_body* body);
 ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body);
 ICF_API int icf_body_is_valid(const icf_world* world, icf_body body);
 ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_body_def* def);
 ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def);
 ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf_body_state* state);
-/* Where the last icf_world_try would have moved it; and, in world.look_again, the step at work. BAD_STATE if
-   there was none, or results are gone. */
+/* Where the last icf_world_try would have moved the body; in world.look_again, where the step at work
+   would. BAD_STATE if there was none, or results are gone. */
 ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_body_state* state);
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose);
 ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
                                          icf_vec3 angular_velocity);
 
-/* Of the point of the body that is at `point`. */
+/* The velocity of the point of the body that is now at `point` of the world. */
 ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, icf_vec3 point,
                                         icf_vec3* velocity);
 
-/* Added up until the next step, which takes them. In the axes of the world. */
+/* In the axes of the world. Forces add up until the next step uses them. */
 ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec3 force,
                                         icf_vec3 point);
 ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_vec3 torque);
 
-/* At once, on the body and what is joined to it. */
+/* Acts at once, on the body and on what is joined to it. */
 ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
                                           icf_vec3 point);
 
-/* What a joint hangs the body on; none if that is the ground, or there is no joint. */
+/* The body that a joint hangs this one on; none: the ground, or no joint. */
 ICF_API icf_body icf_body_parent(const icf_world* world, icf_body body);
 
-/* All bodies: those of slots 0 to the count, not included; none where a slot is empty. */
+/* All bodies are in slots 0 to the count, not included; an empty slot holds none. */
 ICF_API int32_t icf_world_body_count(const icf_world* world);
 ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot);
 
-/* Both frames of a joint or a constraint for two bodies where they are, from a point and a z axis in the
+/* Both frames of a joint or constraint of two bodies as they are, from a point and a z axis in the
    world. */
 ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body b, icf_vec3 point,
                                     icf_vec3 axis, icf_transform* a_frame, icf_transform* b_frame);
 
-/* Joints. Creating one moves the child, and what is joined to it, to where the joint has it. The child
-   must be dynamic, without a joint and locks, and not carry its parent. Destroying one sets the child free
+/* Joints. Creating one moves the child, and what is joined to it, to where the joint has it. The child must
+   be dynamic, have no joint and no locks, and not carry its parent. Destroying a joint frees the child
    where it is. Setting the def changes all but kind, bodies and frames. */
 ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, icf_joint* joint);
 ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint);
@@ -1953,18 +1954,19 @@ ICF_API icf_result icf_joint_get_def(const icf_world* world, icf_joint joint, ic
 ICF_API icf_result icf_joint_set_def(icf_world* world, icf_joint joint, const icf_joint_def* def);
 ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
                                        icf_joint_state* state);
-/* As many numbers as the joint has: 1, 4 (ball), 3 (planar), 2 (universal), 0; velocities 1, 3, 3, 2,
-   0. */
+/* Arrays have as many numbers as the joint: positions 1, 4 (ball), 3 (planar), 2 (universal), 0 (weld);
+   velocities 1, 3, 3, 2, 0. */
 ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
                                           const icf_real* position);
 ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
                                           const icf_real* velocity);
 ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const icf_real* position,
                                         const icf_real* velocity, const icf_real* feedforward);
-/* Added up until the next step, which takes it. */
+/* Efforts add up until the next step uses them. */
 ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint,
                                           const icf_real* effort);
 
+/* Constraints. Setting the def changes all but the kind. */
 ICF_API icf_result icf_constraint_create(icf_world* world, const icf_constraint_def* def,
                                          icf_constraint* constraint);
 ICF_API icf_result icf_constraint_destroy(icf_world* world, icf_constraint constraint);
@@ -1976,40 +1978,42 @@ ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint const
 ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constraint constraint,
                                             icf_constraint_state* state);
 
-/* Touches of the next step: added one by one, those of a pair one after another best, kept in an array
-   that may be edited until the step takes them. */
+/* Touches of the next step: add them one by one, best those of a pair together. They are an array that you
+   may edit until the step uses them up. */
 ICF_API icf_touch icf_default_touch(const icf_world* world);
 ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch);
 ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count);
 
-/* Many at once, without a copy: tells that so many were written at the place that the last call gave, and
-   gives the next place, with room for *room touches, at least `needed`. Each is a copy of icf_default_touch,
-   changed. A place lasts until the next call that takes the world without const. Errors: BAD_ARGUMENT (more
-   written than there was room for), and those of icf_world_add_touch. */
+/* Many touches at once, without a copy: you wrote so many at the place that the last call gave; it gives
+   the next place, with room for *room touches, at least `needed`. Each is a changed copy of
+   icf_default_touch. A place lasts until the next call that takes the world without const. Errors:
+   BAD_ARGUMENT (more written than there was room for), and those of icf_world_add_touch. */
 ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, int32_t needed,
                                            icf_touch** place, int32_t* room);
 ICF_API void icf_world_clear_touches(icf_world* world);
 
-/* Moves the world by dt, in s, above 0. What is refused leaves all as it was, the touches too:
-   BAD_ARGUMENT, NOT_FINITE (also of what would become of the world), NOT_SPD (the inertia of a tree),
-   TOO_SMALL, and what icf_solve says. NOT_CONVERGED: a budget ended; the world has moved, by the best
-   velocities found, and the stats say how good they are. TOO_FAST: constraints did not follow. */
+/* Moves the world by dt, in s, above 0. Refusals leave everything as it was, touches too: BAD_ARGUMENT,
+   BAD_STATE (a step in look_again), NOT_FINITE (also if the world would become so), NOT_SPD (the inertia of
+   a tree), TOO_SMALL, and those of icf_solve. NOT_CONVERGED: a budget ended; the world has moved, by the
+   best velocities found, and the stats say how good they are. TOO_FAST: the world has moved, but
+   constraints did not follow. */
 ICF_API icf_result icf_world_step(icf_world* world, icf_real dt);
 
-/* The same, but the world stays where it is and keeps the touches: only results are as after the step. */
+/* The same, but the world stays where it is and keeps the touches; only results are as after the step. */
 ICF_API icf_result icf_world_try(icf_world* world, icf_real dt);
 
-/* Writes the problem that icf_world_step would solve now, in its first substep, as icf_problem_dump does
-   (what constraints pull at hard is solved more than once: the last of these):
-   with the touches given so far, so of a scene after icf_scene_detect. A clique is a tree that something acts
-   on, in the order in which links read them; there may be none. The world stays as it is and keeps the
-   touches; results of the last step are lost. Errors: those of icf_world_step until there is a problem, and
-   of icf_problem_dump. A problem that icf_solve refuses is written. */
+/* Writes the problem that icf_world_step would solve now, in its first substep, as icf_problem_dump does,
+   with the touches given so far: in a scene call it after icf_scene_detect. Of several problems, where
+   constraints pull hard, it is the last. A clique is a tree that something acts on, in the order in which
+   links read them; there may be none. The world stays as it is and keeps the touches; results of the last
+   step are lost. Errors: those of icf_world_step until there is a problem, and those of icf_problem_dump. A
+   problem that icf_solve refuses is written. */
 ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text, size_t capacity,
                                        size_t* length);
 
-/* Results of the last step. BAD_STATE before one, and after a step that failed, a load, a move, a body
-   destroyed, or more bodies than there was room for. */
+/* Results of the last step. BAD_STATE before a step, after one that failed, a load or a move, after a joint
+   or a constraint was created, after a body, joint or constraint was destroyed, and after more bodies than
+   there was room for. */
 ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats);
 ICF_API int32_t icf_world_touch_count(const icf_world* world);
 ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
