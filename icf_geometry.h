@@ -262,17 +262,17 @@ typedef enum icf_shape_kind {
     ICF_SHAPE_KIND_COUNT
 } icf_shape_kind;
 
-/* A value: it may be copied, compared and stored. From one of the makers below. */
+/* A value, which you may copy, compare and store. From one of the makers below. */
 typedef struct icf_shape {
     int32_t kind;       /* icf_shape_kind */
-    int32_t data;       /* 0; for kinds that have data elsewhere, which do not exist yet */
+    int32_t data;       /* 0; for future kinds with data elsewhere */
     icf_real radius;    /* of a sphere or capsule, m */
     icf_vec3 half;      /* box: half its sizes; capsule: z is half the length of its core, m */
     icf_transform pose; /* from the frame of the shape to that of its body */
 } icf_shape;
 
-/* At the origin of the body. icf_capsule: from -half_length to half_length on the axis z, and a
-   radius around, so that it is 2 (half_length + radius) long. */
+/* At the origin of the body. A capsule's core goes from -half_length to half_length on the z axis: the
+   capsule is 2 (half_length + radius) long. */
 ICF_API icf_shape icf_sphere(icf_real radius);
 ICF_API icf_shape icf_capsule(icf_real radius, icf_real half_length);
 ICF_API icf_shape icf_box(icf_real half_x, icf_real half_y, icf_real half_z);
@@ -281,9 +281,9 @@ ICF_API icf_shape icf_half_space(void);
 /* The same shape at another place on its body. */
 ICF_API icf_shape icf_shape_at(icf_shape shape, icf_transform pose);
 
-/* Whether a shape is one: BAD_ARGUMENT (no such kind; a size that is not above 0, though a
-   capsule's half_length may be 0; a quaternion whose length is not 1 within 1e-3), NOT_FINITE. All
-   other functions expect shapes that pass, unit quaternions in poses, and do not look again. */
+/* Checks a shape: BAD_ARGUMENT (no such kind; a size that is not above 0, though a capsule's half_length
+   may be 0; a quaternion whose length is not 1 within 1e-3), NOT_FINITE. All other functions expect shapes
+   that pass, and unit quaternions in poses; they do not check again. */
 ICF_API icf_result icf_shape_check(const icf_shape* shape);
 
 /* Lower and upper corner. */
@@ -291,9 +291,9 @@ typedef struct icf_aabb {
     icf_vec3 lower, upper;
 } icf_aabb;
 
-/* The box along the world's axes around a shape and a margin, m. That of a half-space reaches to
-   ICF_REAL_MAX, except above a surface that is exactly level along an axis. Rounding is allowed for:
-   no point of the shape is outside. */
+/* The box along the world's axes around a shape and a margin, m. No point of the shape is outside, whatever
+   the rounding. The box of a half-space reaches to ICF_REAL_MAX, except above a surface that is exactly
+   level along an axis. */
 ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
                               icf_aabb* out);
 
@@ -303,38 +303,38 @@ typedef struct icf_mass_properties {
     icf_mat3 inertia; /* about the centre of mass, along the axes of the body, kg m^2 */
 } icf_mass_properties;
 
-/* Of a solid of a uniform density, kg/m^3; exact but for rounding. BAD_ARGUMENT for a half-space,
-   and for a density below 0. */
+/* Of a solid of uniform density, kg/m^3; exact but for rounding. BAD_ARGUMENT: a half-space, or a density
+   below 0. */
 ICF_API icf_result icf_shape_mass(const icf_shape* shape, icf_real density,
                                   icf_mass_properties* out);
 
-/* Of two things together, as of the shapes of a body: begin with one that is zeroed. */
+/* Of two solids together. To add up the shapes of a body, begin with a zeroed one. */
 ICF_API icf_mass_properties icf_mass_properties_add(icf_mass_properties a, icf_mass_properties b);
 
-/* How two shapes lie to each other. In all results the normal is a unit vector in the world that
-   points from A to B: moving B along it takes them apart, as in icf_contact. */
+/* How two shapes lie to each other. The normal of every result is a unit vector in the world that points
+   from A to B: moving B along it takes them apart, as in icf_contact. */
 typedef struct icf_separation {
-    icf_real distance; /* between the surfaces, m. Below 0 where they overlap: the shortest way to
-                          move B out, along the normal */
+    /* between the surfaces, m. Below 0 if they overlap: the shortest way to move B out, along the normal */
+    icf_real distance;
     icf_vec3 normal;
     icf_vec3 point_a, point_b; /* on the surfaces, where the distance is:
                                   point_b = point_a + distance normal */
 } icf_separation;
 
-/* The true distance or depth: the least over all directions, not over the faces alone. Continuous
-   where shapes come to touch and where they begin to overlap; the normal is as exact there as
-   elsewhere. Where several answers are equally near, one of them. The same two shapes in the other
-   order give the same bits, points swapped and normal turned. BAD_ARGUMENT: two half-spaces, which
-   have no depth; out is then zeroed. */
+/* The true distance or depth: the least over all directions, not over the faces alone. It is continuous
+   where shapes come to touch and begin to overlap, and the normal is as exact there as elsewhere. If
+   several answers are equally near, it gives one of them. The other order of the two shapes gives the same
+   bits, points swapped and normal reversed. BAD_ARGUMENT: two half-spaces, which have no depth; out is then
+   zeroed. */
 ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* body_a,
                                       const icf_shape* b, const icf_transform* body_b,
                                       icf_separation* out);
 
-/* 1 if the distance is at most `margin`, >= 0, else 0. Cheaper than the distance. */
+/* 1 if the distance is at most `margin`, which is >= 0; else 0. Cheaper than the distance. */
 ICF_API int icf_shape_near(const icf_shape* a, const icf_transform* body_a, const icf_shape* b,
                            const icf_transform* body_b, icf_real margin);
 
-/* From a shape to a point, which is as B above; below 0 inside. */
+/* From a shape, A, to a point, B; below 0 inside. */
 ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, icf_vec3 point,
                              icf_separation* out);
 
@@ -344,9 +344,9 @@ typedef struct icf_ray_hit {
     icf_vec3 normal; /* of the surface, outward, unit */
 } icf_ray_hit;
 
-/* Whether the ray origin + t direction, 0 <= t <= t_most, meets the shape: 1 or 0. The direction
-   has any length but 0. A ray that begins inside hits at 0, with a normal against its direction.
-   *out is written only on a hit. */
+/* 1 if the ray origin + t direction, 0 <= t <= t_most, meets the shape, else 0. The direction has any
+   length but 0. A ray that begins inside hits at 0, with a normal against its direction. Only a hit writes
+   *out. */
 ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf_vec3 origin,
                           icf_vec3 direction, icf_real t_most, icf_ray_hit* out);
 
@@ -359,34 +359,36 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
 typedef struct icf_manifold_point {
     icf_vec3 position; /* in the world, halfway between the two surfaces */
     icf_real distance; /* phi, along the normal; below 0 where they overlap */
-    icf_real area;     /* this point's share of the area in which faces face each other, seen along
-                          the normal, m^2. 0 for points and lines of contact */
-    uint32_t feature;  /* of which features of A and B; never 0. The same in the next step for the
-                          same corners and edges, so that a point can be followed */
+    /* this point's share of the area where faces overlap, seen along the normal, m^2. 0 for points and
+       lines of contact */
+    icf_real area;
+    /* names the features of A and B; never 0. The same corners and edges have the same name in the next
+       step, so that you can follow a point */
+    uint32_t feature;
 } icf_manifold_point;
 
 /* Where two shapes are near each other. */
 typedef struct icf_manifold {
-    int32_t count;     /* of points; 0 when the distance is above the margin */
-    uint32_t axis;     /* which features the normal is from; give it to the next step. 0: none */
+    int32_t count;     /* of points; 0 if the distance is above the margin */
+    uint32_t axis;     /* the features that the normal is from; give it to the next step. 0: none */
     icf_vec3 normal;   /* from A to B, shared by all points */
     icf_real distance; /* of the shapes, as from icf_shape_distance; ICF_REAL_MAX without points */
     icf_manifold_point point[ICF_MANIFOLD_POINTS];
 } icf_manifold;
 
-/* Points of contact of two shapes, at most `most`, 1 to ICF_MANIFOLD_POINTS. There are points while
-   the distance is at most `margin`, >= 0, and each point's is.
+/* Points of contact of two shapes, at most `most`, 1 to ICF_MANIFOLD_POINTS. There are points if the
+   distance of the shapes is at most `margin`, >= 0; so is that of each point.
 
-   previous_axis is the axis of the step before, or 0. It is kept while it is as good as the best one to
-   within 1 / 8192 of the smallest half size, so that nothing flickers between equals; without it
-   and beyond that, the true minimum decides. Faces are not preferred: what makes a face rest on a
-   face is that all points of the two faces are there, whichever features the normal is from.
+   previous_axis is the axis of the step before, or 0. It stays while it is as good as the best one to
+   within 1 / 8192 of the smallest half size, so that nothing flickers between equals; otherwise the true
+   minimum decides. Faces are not preferred: a face rests on a face because all points of both faces are
+   there, whichever features the normal is from.
 
-   The same two shapes in the other order give the same points in another order of A and B: the
-   normal turned, and both halves of `feature` swapped.
+   The other order of the two shapes gives the same points, with the normal reversed and both halves of
+   `feature` swapped.
 
-   What fills fewer points than there are keeps the deepest and those that span the most area.
-   BAD_ARGUMENT: two half-spaces, or a `most` or margin out of range; out is then empty. */
+   If there are more points than `most`, the deepest stays, and those that span the most area. BAD_ARGUMENT:
+   two half-spaces, or a `most` or margin out of range; out is then empty. */
 ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* body_a,
                                      const icf_shape* b, const icf_transform* body_b,
                                      icf_real margin, int32_t most, uint32_t previous_axis,
@@ -402,23 +404,23 @@ typedef struct icf_pair {
 } icf_pair;
 
 typedef struct icf_broad_phase_def {
-    int32_t proxies_most; /* numbers of proxies are 0 to this less 1; default 1024 */
+    int32_t proxies_most; /* proxies have numbers below this; default 1024 */
     int32_t pairs_most;   /* default 4096 */
-    icf_real margin;      /* boxes are kept larger by this on every side, m; default 0 */
+    icf_real margin;      /* boxes are larger by this on every side, m; default 0 */
     icf_real fraction;    /* and by this fraction of their longest side; default 0.05 */
     int32_t cookie;       /* private */
 } icf_broad_phase_def;
 
-/* Lies at the start of one block of memory and holds offsets into it, no pointers: the block may be
-   copied, saved and moved as bytes. The fields before `private` may be read. */
+/* Stands at the start of one block of memory and holds offsets into it, no pointers: you may copy, save and
+   move the block as bytes. The fields before `private` may be read. */
 typedef struct icf_broad_phase {
     int32_t proxies_most, pairs_most;
     int32_t proxies; /* how many there are */
     int32_t pairs;   /* as of the last icf_broad_phase_update */
-    int32_t changed; /* proxies added, or moved out of their larger box, since then */
+    int32_t changed; /* proxies since then added, or moved out of their larger box */
     /* after an update that answered TOO_SMALL: how many pairs there are; else as `pairs` */
     int64_t pairs_needed;
-    int32_t sorts, rebuilds; /* how often updates sorted all proxies, and found all pairs anew */
+    int32_t sorts, rebuilds; /* how often updates sorted all proxies; found all pairs anew */
 
     /* private */
     int32_t cookie, current, slots, free_slot, strays, levels;
@@ -439,40 +441,38 @@ ICF_API size_t icf_broad_phase_bytes(const icf_broad_phase_def* def);
 ICF_API icf_result icf_broad_phase_init(void* memory, size_t bytes, const icf_broad_phase_def* def,
                                         icf_broad_phase** out);
 
-/* Takes everything over into another block, which was initialised with other capacities, and may
-   already have served. Errors: BAD_ARGUMENT, TOO_SMALL (a proxy of too high a number, or too many
-   pairs). */
+/* Copies everything into another block, which was initialised with other capacities, and may have been in
+   use. Errors: BAD_ARGUMENT, TOO_SMALL (a proxy's number is too high, or there are too many pairs). */
 ICF_API icf_result icf_broad_phase_copy(const icf_broad_phase* from, icf_broad_phase* to);
 
-/* Adds the proxy of this number, which is the caller's choice. Proxies of the same group never are
-   a pair, as the shapes of one body should not be, or those of all that does not move; but for
-   those of group 0, which is none. Errors: BAD_ARGUMENT (out of range, in use, lower above upper),
-   NOT_FINITE. */
+/* Adds a proxy under a number of your choice. Proxies of one group are never a pair: give one to the shapes
+   of a body, or to all that does not move. Group 0 is none. Errors: BAD_ARGUMENT (out of range, in use,
+   lower above upper), NOT_FINITE. */
 ICF_API icf_result icf_broad_phase_add(icf_broad_phase* b, int32_t proxy, const icf_aabb* box,
                                        int32_t group);
 ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy);
 
-/* Tells where a proxy is now. Errors: BAD_ARGUMENT, NOT_FINITE. */
+/* Moves a proxy to a new box. Errors: BAD_ARGUMENT, NOT_FINITE. */
 ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const icf_aabb* box);
 
 /* The larger box that stands for a proxy. BAD_ARGUMENT: there is no such proxy. */
 ICF_API icf_result icf_broad_phase_get_box(const icf_broad_phase* b, int32_t proxy, icf_aabb* out);
 
-/* Brings the list of pairs up to date: all proxies whose larger boxes overlap or touch, sorted by a,
-   then b. It depends on these boxes and on nothing else. When no proxy has left its larger box there
-   is nothing to do. TOO_SMALL: there are more than pairs_most, b->pairs_needed says how many; the
-   list is as before, and the next call tries again. */
+/* Brings the list of pairs up to date: all proxies whose larger boxes overlap or touch, sorted by a, then
+   b. The list depends on these boxes alone. If no proxy has left its larger box there is nothing to do.
+   TOO_SMALL: there are more than pairs_most, b->pairs_needed says how many; the list is as before, and the
+   next call tries again. */
 ICF_API icf_result icf_broad_phase_update(icf_broad_phase* b);
 
-/* The b->pairs pairs of the last update. Proxies that were removed since may be among them. */
+/* The b->pairs pairs of the last update. They may contain proxies removed since. */
 ICF_API const icf_pair* icf_broad_phase_pairs(const icf_broad_phase* b);
 
-/* Writes the proxies whose larger boxes overlap or touch this one, in ascending order, and answers how
-   many there are, which may be more than `most`: then the array has `most` of them. */
+/* Writes the proxies whose larger boxes overlap or touch this one, in ascending order, at most `most`, and
+   returns how many there are, which may be more. */
 ICF_API int32_t icf_broad_phase_overlaps(const icf_broad_phase* b, const icf_aabb* box,
                                          int32_t* proxies, int32_t most);
 
-/* A walk along a ray. Private, but for t_most, which may be lowered between calls. */
+/* A walk along a ray. Private, except t_most, which you may lower between calls. */
 typedef struct icf_broad_phase_ray {
     icf_real t_most;
     icf_vec3 origin, direction;
@@ -481,8 +481,8 @@ typedef struct icf_broad_phase_ray {
     icf_real enter[96];
 } icf_broad_phase_ray;
 
-/* Names, one a call, the proxies whose larger boxes the ray meets at 0 <= t <= t_most; roughly the near
-   ones first. Answers 0 at the end. To find the nearest hit, lower t_most to each hit found:
+/* Gives, one a call, the proxies whose larger boxes the ray meets at 0 <= t <= t_most, roughly the near
+   ones first. Returns 0 at the end. To find the nearest hit, lower t_most to each hit:
 
        icf_broad_phase_ray_begin(&ray, b, origin, direction, t_most);
        while (icf_broad_phase_ray_next(&ray, b, &proxy))
@@ -503,15 +503,15 @@ typedef struct icf_collider {
     uint32_t index, generation;
 } icf_collider;
 
-/* A world and the shapes on its bodies. Zeroed or made by icf_scene_init or icf_scene_create. Bodies, joints
-   and all that moves are in `world`: every icf_world_, icf_body_, icf_joint_ and icf_constraint_ function
-   takes &scene.world. */
+/* A world and the shapes on its bodies. Zeroed, or made by icf_scene_init or icf_scene_create. icf_body_,
+   icf_joint_, icf_constraint_ and icf_world_ functions take &scene.world. But step, save, load and hash
+   with the functions of the scene: icf_world_step does not see the shapes. */
 typedef struct icf_scene {
     icf_world world;
-    /* what two materials make together; NULL: icf_material_combine */
+    /* combines two materials; NULL: icf_material_combine */
     icf_material (*combine)(void* user, const icf_material* a, const icf_material* b);
     void* user;
-    /* of the last call that was refused: a few words, or NULL, and what there should be room for */
+    /* of the last refused call of the scene: a few words, or NULL, and how much room would do */
     const char* reason;
     size_t needed;
     /* private */
@@ -526,11 +526,11 @@ typedef struct icf_scene_def {
     /* room for so many; scenes of icf_scene_create grow by themselves. Default 64 */
     int32_t colliders;
     int32_t pairs; /* of colliders near each other; default 256 */
-    /* of a pair, 1 to 8, or twice that of a fast box on what stands; default 8. 4 are enough for most, and
-       cost less. */
+    /* of a pair, 1 to 8, twice as many for a fast box on something that stands still; default 8. 4 are
+       enough for most, and cost less. */
     int32_t points;
-    /* Points are found while shapes are less than this fraction of their size apart, and what they can close
-       in a step besides; default 0.02. */
+    /* Shapes have points of contact if they are apart by less than this fraction of their size, plus the
+       distance that they can close in a step; default 0.02. */
     icf_real margin;
     int32_t cookie; /* private */
 } icf_scene_def;
@@ -541,25 +541,26 @@ typedef struct icf_collider_def {
     icf_body body;   /* none: the ground, and the pose is in the world */
     icf_material material;
     icf_vec3 surface_velocity; /* of a belt, in the axes of the body, m/s */
-    /* two colliders meet if each one's category is in the other's mask; but those of the same group, not 0,
-       always if it is above 0, and never below. Bodies that a joint connects never meet */
+    /* Two colliders meet if each one's category is in the other's mask. Those of the same group other than
+       0 always meet if it is above 0, and never if it is below. Bodies that a joint connects directly never
+       meet; a child of the ground does meet the ground */
     uint32_t category, mask; /* defaults 1, all */
     int32_t group;           /* default 0 */
-    /* 1: notices, and does not push. As with all pairs, one of the two has to be of a body that forces move:
-       a sensor on the ground or a kinematic body does not notice kinematic and static ones */
+    /* 1: notices, and does not push. As in all pairs, one of the two must be on a dynamic body: a sensor on
+       the ground or on a kinematic body does not notice kinematic and static bodies */
     int32_t sensor;
     uint64_t user;
     int32_t cookie; /* private */
 } icf_collider_def;
 
-/* Two colliders that began or ended to touch in the last step, or go on: a normal force, or with a sensor an
-   overlap. */
+/* Two colliders that began to touch in the last step, ended, or go on. To touch is to have a normal force,
+   or with a sensor an overlap. */
 typedef struct icf_scene_event {
     int32_t kind; /* icf_event_kind */
     int32_t sensor;
     icf_collider a, b;
     icf_body body_a, body_b;
-    /* along the normal, all points together, N s; of this step: a blow may take several, so add up BEGUN
+    /* along the normal, all points together, in this step, N s. A blow may take several steps: add up BEGUN
        and the PERSISTS after it */
     icf_real impulse;
 } icf_scene_event;
@@ -579,17 +580,17 @@ typedef struct icf_line {
 
 typedef enum icf_draw {
     ICF_DRAW_SHAPES = 1,
-    ICF_DRAW_TOUCHES =
-        2, /* a short line along each normal: green sticks, orange slips, grey is apart */
-    ICF_DRAW_FORCES =
-        4, /* the force on B of each touch of the last step, 1 m for the weight of `scale` kg */
+    /* a short line along each normal: green sticks, orange slips, grey is apart */
+    ICF_DRAW_TOUCHES = 2,
+    /* the force on B of each touch of the last step, 1 m for the weight of `scale` kg */
+    ICF_DRAW_FORCES = 4,
     ICF_DRAW_JOINTS = 8 /* from each jointed body to its parent */
 } icf_draw;
 
 ICF_API icf_scene_def icf_default_scene_def(void);
 ICF_API icf_collider_def icf_default_collider_def(void);
 
-/* How many bytes a scene of that def takes, its world included; 0 if def is none or that is too much. */
+/* How many bytes a scene of that def takes, its world included; 0 if def is refused or that is too much. */
 ICF_API size_t icf_scene_bytes(const icf_scene_def* def);
 ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
                                   const icf_scene_def* def);
@@ -598,77 +599,76 @@ ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def);
 ICF_API void icf_scene_destroy(icf_scene* scene);
 #endif
 
-/* The world and the shapes together, as icf_world_save and so on do it. Pending ENDED events of colliders
-   that were destroyed since the last step are not saved. */
+/* As icf_world_save and so on, with the shapes. Pending ENDED events of colliders that were destroyed since
+   the last step are not saved. */
 ICF_API size_t icf_scene_save_bytes(const icf_scene* scene);
 ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity);
 ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count);
 ICF_API uint64_t icf_scene_hash(const icf_scene* scene);
 
-/* One call for most bodies: a body with one collider of the default material, with the mass that a density in
-   kg/m^3 gives it, moved to a pose. A density of 0 is a static body. body may be NULL. */
+/* One call for most bodies: makes a body at a pose, with one collider of the default material and the mass
+   of a density in kg/m^3. Density 0 makes a static body. body may be NULL. */
 ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real density,
                                  icf_transform pose, icf_body* body);
 
-/* The same with a def of the collider, for its material and so on; its body is not read. body and collider
-   may be NULL. */
+/* The same with a def of the collider, whose body is not read. body and collider may be NULL. */
 ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* def,
                                      icf_real density, icf_transform pose, icf_body* body,
                                      icf_collider* collider);
 
-/* Colliders. A body may have any number: together they are its shape. Its mass is its own matter:
-   icf_scene_set_density gives it that of all its colliders, overlaps counted twice. Those of a body that was
-   destroyed go with the next step. What touched one that was destroyed has ended to: among the events of the
-   next step, with the name that is none any more. */
+/* Colliders. A body may have any number; together they are its shape. They do not change its mass:
+   icf_scene_set_density gives it that of all its colliders but sensors, overlaps counted twice. The next
+   step removes the colliders of a destroyed body. A destroyed collider ends its touches: the events of the
+   next step say so, with its old name. */
 ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
                                        icf_collider* collider);
 ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider);
 ICF_API int icf_collider_is_valid(const icf_scene* scene, icf_collider collider);
 ICF_API icf_result icf_collider_get_def(const icf_scene* scene, icf_collider collider,
                                         icf_collider_def* def);
-/* Changes all but the body. */
+/* Changes everything but the body. */
 ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
                                         const icf_collider_def* def);
 ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_real density);
 
-/* The colliders of a body, or with none those of the ground, in the order of their slots: how many there are,
-   of which the first `most` are written. */
+/* Writes the first `most` colliders of a body, or with none those of the ground, in the order of their
+   slots, and returns how many there are. */
 ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
                                          icf_collider* colliders, int32_t most);
 
-/* All colliders: those of slots 0 to the count, not included; none where a slot is empty. */
+/* All colliders are in slots 0 to the count, not included; an empty slot holds none. */
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene);
 ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot);
 
-/* A step: finds touches, moves the world, and tells what began and ended. Refused, or failed, it leaves all
-   as it was, as icf_world_step does, with the same results. */
+/* A step: finds touches, moves the world, and makes events. If it is refused it leaves everything as it
+   was. Results are those of icf_world_step. */
 ICF_API icf_result icf_scene_step(icf_scene* scene, icf_real dt);
 
-/* The two halves of it. Between them the touches of the world (icf_world_touches) may be changed in place and
-   more be added; those that were there before are gone. dt must be the same: it says how far things may
-   get. A solve whose second look was refused wants icf_scene_detect again (BAD_STATE until then). */
+/* The two halves of a step. icf_scene_detect first drops all touches of the world. Between the two you may
+   change touches in place (icf_world_touches) and add more. dt must be the same: it says how far bodies may
+   get. If the solve was refused in its second look, call icf_scene_detect again (BAD_STATE until then). */
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt);
 ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt);
 
-/* The colliders of a touch that icf_scene_detect found; none for others. */
+/* The colliders of a touch of icf_scene_detect; none for other touches. */
 ICF_API icf_result icf_scene_touch_colliders(const icf_scene* scene, int32_t touch, icf_collider* a,
                                              icf_collider* b);
 
 /* Of the last step */
 ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t* count);
 
-/* The nearest collider whose category is in the mask, not a sensor, that a ray meets at 0 <= t <= t_most; 0
-   if there is none. And colliders whose bounds overlap a box, in the order of their slots. Both look where
-   bodies were after the last step; call icf_scene_update if you moved or destroyed some since, added
-   colliders, or loaded the scene. */
+/* icf_scene_ray finds the nearest collider that a ray meets at 0 <= t <= t_most, with a category in the
+   mask and not a sensor; 0 if there is none. icf_scene_overlaps finds the colliders whose bounds overlap a
+   box, in the order of their slots. Both see bodies where the last step left them. Call icf_scene_update if
+   you have since moved or destroyed bodies, added colliders, or loaded the scene. */
 ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 direction,
                           icf_real t_most, uint32_t mask, icf_scene_hit* hit);
 ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
                                    icf_collider* colliders, int32_t most);
 ICF_API icf_result icf_scene_update(icf_scene* scene);
 
-/* Lines that show the scene, for any renderer: what is a sum of icf_draw. Answers how many there are, of
-   which the first `most` are written. */
+/* Writes the first `most` of the lines that show the scene, for any renderer, and returns how many there
+   are. `what` is a sum of icf_draw. */
 ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf_real scale,
                                       icf_line* lines, int32_t most);
 
