@@ -2075,12 +2075,15 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_MEMCMP memcmp
 #endif
 
-/* Pivots below or above these have no reciprocal that can be used. */
+/* Pivots below or above ICFI_REAL_MIN have no reciprocal that can be used; of the reciprocal of ICFI_TINY the
+   square can be used, too. */
 #ifdef ICF_FLOAT
 #define ICFI_REAL_MIN FLT_MIN
+#define ICFI_TINY 1e-18f
 #define ICFI_EPSILON FLT_EPSILON
 #else
 #define ICFI_REAL_MIN DBL_MIN
+#define ICFI_TINY 1e-150
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
@@ -7551,10 +7554,11 @@ static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const
 }
 
 /* The most that dt^2 k, or 1 / Rn, of a contact can be beside its mass, with `room` for digits: what is
-   harder gives by next to nothing, and the rounding of its velocity would be all there is of its impulse. */
+   harder gives by next to nothing, and the rounding of its velocity would be all there is of its impulse. Of
+   what nothing moves, where w is 0, squares must still be finite. */
 static icf_real icfi_hardest(icf_real w, icf_real room)
 {
-    return w >= ICFI_REAL_MIN ? 1 / (room * ICFI_EPSILON * w) : ICF_REAL_MAX;
+    return 1 / icfi_max(room * ICFI_EPSILON * w, ICFI_TINY);
 }
 
 /* Room for what rests: six digits, in float one. Room for what meets, where dissipation makes a contact
@@ -14241,6 +14245,13 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
     return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
 }
 
+/* Whether the solver can move a body: not if it is held to the ground, or by all of its locks. */
+static int icfi_can_move(const icfi_sim* s, int32_t body)
+{
+    const icfi_world_tree* tree = icfi_tree_of(s, body);
+    return tree && tree->dofs > 0;
+}
+
 /* Makes the clique of a tree, when the first link reads it, which also numbers them. */
 static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
 {
@@ -14523,7 +14534,7 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
         icf_real distance;
         s->touching[i].contact = -1;
         end = i + 1;
-        if (!icfi_tree_of(s, t->body[0]) && !icfi_tree_of(s, t->body[1])) continue;
+        if (!icfi_can_move(s, t->body[0]) && !icfi_can_move(s, t->body[1])) continue;
         icfi_touch_now(s, i, first, &origin, &reach, &distance);
         end = icfi_run_end(s, i, first, origin, reach);
         for (k = i; k < end; k++) {
@@ -15107,7 +15118,7 @@ static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int
             icfi_ahead(s, error[0], speed[0]);
         return;
     }
-    if (!icfi_tree_of(s, c->body[0]) && !icfi_tree_of(s, c->body[1])) return;
+    if (!icfi_can_move(s, c->body[0]) && !icfi_can_move(s, c->body[1])) return;
     s->motion = icfi_pass_motion(s, c);
     rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
     for (k = 0; k < rows; k++) {
@@ -15166,7 +15177,7 @@ static void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
     /* masses are those of the start, wherever the constraint is made linear */
     for (i = 0; c->kind != ICF_CONSTRAINT_COUPLER && i < 2; i++) {
         icfi_world_tree* tree = icfi_tree_of(s, c->body[i]);
-        if (tree && tree->clique < 0) icfi_add_clique(s, tree);
+        if (icfi_can_move(s, c->body[i]) && tree->clique < 0) icfi_add_clique(s, tree);
     }
     icfi_link_constraint_at(s, slot, bias_at);
     s->motion = s->start;

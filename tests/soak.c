@@ -107,6 +107,7 @@ typedef struct side {
     int32_t bodies, joints, constraints, colliders;
     int pushed; /* forces or impulses since the last step */
     int edited; /* the touches of this step are not those that were found */
+    int lacks;  /* of those that were added: there was no room */
     uint64_t hash;
 } side;
 
@@ -1167,7 +1168,8 @@ static void edit(side* s)
     }
     if (n && one_in(4)) {
         const icf_touch more = t[below(n)];
-        (void)CALL(s, icf_world_add_touch(&s->scene.world, &more));
+        if (CALL(s, icf_world_add_touch(&s->scene.world, &more)) == ICF_RESULT_TOO_SMALL)
+            s->lacks = 1;
     }
     if (one_in(8)) icf_world_clear_touches(&s->scene.world);
     if (n && one_in(8)) {
@@ -1222,10 +1224,11 @@ static void follow_world(const side* s, world_copy* c, icf_result result)
     icf_stats one, two;
     const icf_result answer = c->world.memory ? icf_world_step(&c->world, R(p.dt)) : result;
     /* without a factor for want of memory; or with touches that the scene found in a second look */
-    const int other = icf_world_get_stats(&s->scene.world, &one) == ICF_RESULT_OK &&
-                      icf_world_get_stats(&c->world, &two) == ICF_RESULT_OK &&
-                      (one.iterative != two.iterative ||
-                       icf_world_touch_count(&s->scene.world) != icf_world_touch_count(&c->world));
+    const int other = (icf_world_get_stats(&s->scene.world, &one) == ICF_RESULT_OK &&
+                       icf_world_get_stats(&c->world, &two) == ICF_RESULT_OK &&
+                       (one.iterative != two.iterative || icf_world_touch_count(&s->scene.world) !=
+                                                              icf_world_touch_count(&c->world))) ||
+                      (result < 0 && answer >= 0); /* what refused such a look */
     tallies[c->moved ? MOVE : CLONE].checks++;
     if (c->world.memory && !other &&
         (answer != result || icf_world_hash(&c->world) != icf_world_hash(&s->scene.world)))
@@ -1240,7 +1243,7 @@ static icf_result step(side* s, int how, double* seconds)
     icf_result result;
     poison = s->poison;
     s->hash = icf_scene_hash(&s->scene);
-    s->edited = 0;
+    s->edited = s->lacks = 0;
     *seconds = seconds_now();
     if (how == PLAIN && !getenv("SOAK_DUMP")) {
         result = icf_scene_step(&s->scene, R(p.dt));
@@ -1499,7 +1502,7 @@ static void follow(int how, icf_result one)
         a.iterative != b.iterative) {
         full++; /* for want of memory it has no factor */
         following = 0;
-    } else if (two == ICF_RESULT_TOO_SMALL && one != two && second.block) {
+    } else if (second.block && ((two == ICF_RESULT_TOO_SMALL && one != two) || second.lacks)) {
         full++;
         following = 0;
     } else if (one != two || icf_scene_hash(&first.scene) != icf_scene_hash(&second.scene)) {
