@@ -686,13 +686,13 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 // ------------------------------------------------------------------------------------------------
 // Layer 10: shapes and queries
 // >>shapes
-/* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, ICFI_GALWAYS, icfi_gboth,
-   icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3, icfi_gfrom, icfi_gleast2,
-   icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2, ICFI_GNOINLINE, icfi_gnot_less2, icfi_gone_of,
-   icfi_gpart, icfi_gplace, icfi_gpoint_box, icfi_gsegment_box_distance, icfi_gsegment_box_near,
-   icfi_gsegment_segment, icfi_gsegments, icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign,
-   icfi_gsquare_to, icfi_gsub2, icfi_gto, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit,
-   ICFI_GUNROLL, icfi_gwhere, icfi_gwhere_all, icfi_gwhere_center, icfi_gwhere_z */
+/* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, ICFI_GALWAYS, icfi_gaxis_z,
+   icfi_gboth, icfi_gcenter, icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3,
+   icfi_gfrom, icfi_gfrom3, icfi_gleast2, icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2,
+   ICFI_GNOINLINE, icfi_gnot_less2, icfi_gone_of, icfi_gpart, icfi_gplace, icfi_gplaced, icfi_gpoint_box,
+   icfi_gput, icfi_gsegment_box_distance, icfi_gsegment_box_near, icfi_gsegment_segment, icfi_gsegments,
+   icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign, icfi_gsquare_to, icfi_gsub2, icfi_gto,
+   icfi_gto3, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit, ICFI_GUNROLL */
 
 /* What is here, from the bottom up: points, segments and boxes against each other (the cores), each
    in the frame of one of them; then the shapes, which are cores swollen by a radius; then masses, bounds
@@ -964,57 +964,56 @@ typedef struct icfi_gplace {
     icf_vec3 p, x, y, z;
 } icfi_gplace;
 
-/* A shape is mostly at the origin of its body, and then nothing has to be multiplied. */
-static inline icf_quat icfi_gturn(const icf_shape* s, const icf_transform* body)
+/* A shape on its body. `place` is NULL where nobody has found it yet. */
+typedef struct icfi_gplaced {
+    const icf_shape* shape;
+    const icf_transform* body;
+    const icfi_gplace* place;
+} icfi_gplaced;
+
+static inline icfi_gplaced icfi_gput(const icf_shape* shape, const icf_transform* body)
 {
-    return s->pose.q.w == 1 ? body->q : icf_quat_mul(body->q, s->pose.q);
+    icfi_gplaced s;
+    s.shape = shape;
+    s.body = body;
+    s.place = NULL;
+    return s;
 }
 
-static inline icf_vec3 icfi_gcenter(const icf_shape* s, const icf_transform* body)
+/* Most shapes are at the origin of their body, where there is nothing to multiply. */
+static inline icf_quat icfi_grotation(const icfi_gplaced* s)
 {
-    if (s->pose.p.x == 0 && s->pose.p.y == 0 && s->pose.p.z == 0) return body->p;
-    return icf_transform_apply(*body, s->pose.p);
+    const icf_quat q = s->shape->pose.q;
+    return q.w == 1 ? s->body->q : icf_quat_mul(s->body->q, q);
 }
 
-static inline void icfi_glocate(const icf_shape* s, const icf_transform* body, icfi_gplace* out)
+static inline icf_vec3 icfi_gcenter(const icfi_gplaced* s)
 {
-    icf_quat q = icfi_gturn(s, body);
-    icf_mat3 m = icf_mat3_from_quat(q);
-    out->p = icfi_gcenter(s, body);
-    out->x = m.x;
-    out->y = m.y;
-    out->z = m.z;
+    const icf_vec3 p = s->shape->pose.p;
+    if (s->place) return s->place->p;
+    return p.x == 0 && p.y == 0 && p.z == 0 ? s->body->p : icf_transform_apply(*s->body, p);
 }
 
 /* The axis z alone */
-static inline icf_vec3 icfi_gaxis_z(const icf_shape* s, const icf_transform* body)
+static inline icf_vec3 icfi_gaxis_z(const icfi_gplaced* s)
 {
-    icf_quat q = icfi_gturn(s, body);
+    icf_quat q;
+    if (s->place) return s->place->z;
+    q = icfi_grotation(s);
     return icf_vec3_make(2 * (q.x * q.z + q.w * q.y), 2 * (q.y * q.z - q.w * q.x),
                          1 - 2 * (q.x * q.x + q.y * q.y));
 }
 
-/* The same for queries: found out already, or not yet */
-typedef struct icfi_gwhere {
-    const icf_transform* body;
-    const icfi_gplace* place; // or NULL
-} icfi_gwhere;
-
-static inline icf_vec3 icfi_gwhere_center(const icf_shape* s, const icfi_gwhere* w)
+/* All of the place; in `room` if nobody has found it yet */
+static inline const icfi_gplace* icfi_glocate(const icfi_gplaced* s, icfi_gplace* room)
 {
-    return w->place ? w->place->p : icfi_gcenter(s, w->body);
-}
-
-static inline icf_vec3 icfi_gwhere_z(const icf_shape* s, const icfi_gwhere* w)
-{
-    return w->place ? w->place->z : icfi_gaxis_z(s, w->body);
-}
-
-static inline const icfi_gplace* icfi_gwhere_all(const icf_shape* s, const icfi_gwhere* w,
-                                                 icfi_gplace* room)
-{
-    if (w->place) return w->place;
-    icfi_glocate(s, w->body, room);
+    icf_mat3 m;
+    if (s->place) return s->place;
+    m = icf_mat3_from_quat(icfi_grotation(s));
+    room->p = icfi_gcenter(s);
+    room->x = m.x;
+    room->y = m.y;
+    room->z = m.z;
     return room;
 }
 
@@ -1291,6 +1290,18 @@ static inline icf_real icfi_gpart(icf_vec3 v, int k)
     return k == 0 ? v.x : k == 1 ? v.y : v.z;
 }
 
+static inline icf_vec3 icfi_gfrom3(const icf_real v[3])
+{
+    return icf_vec3_make(v[0], v[1], v[2]);
+}
+
+static inline void icfi_gto3(icf_vec3 v, icf_real out[3])
+{
+    out[0] = v.x;
+    out[1] = v.y;
+    out[2] = v.z;
+}
+
 static inline void icfi_gset(icf_vec3* v, int k, icf_real x)
 {
     if (k == 0) {
@@ -1422,8 +1433,8 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
 // Two boxes, and two shapes of any kind
 // >>boxes
 /* Offers to those below: icfi_gaxis, icfi_gboxes, icfi_gboxes_axis, icfi_gboxes_distance, icfi_gboxes_make,
-   icfi_gboxes_patch, icfi_gboxes_witness, icfi_gcopy3, icfi_gnext, icfi_gon_b, icfi_gpatch,
-   icfi_gsphere_any, icfi_pair_is_swapped */
+   icfi_gboxes_patch, icfi_gboxes_witness, icfi_gnext, icfi_gon_b, icfi_gpatch, icfi_gsphere_any,
+   icfi_pair_is_swapped */
 
 /* The axis after axis i, and without a branch: which axes take part is as good as random to a processor */
 static inline int icfi_gnext(int i)
@@ -1455,27 +1466,14 @@ typedef struct icfi_gaxis {
 static inline void icfi_gboxes_make(const icfi_gplace* fa, icf_vec3 a, const icfi_gplace* fb,
                                     icf_vec3 b, icfi_gboxes* x)
 {
-    icf_vec3 d = icf_vec3_sub(fb->p, fa->p);
-    x->c[0][0] = icf_vec3_dot(fa->x, fb->x);
-    x->c[0][1] = icf_vec3_dot(fa->x, fb->y);
-    x->c[0][2] = icf_vec3_dot(fa->x, fb->z);
-    x->c[1][0] = icf_vec3_dot(fa->y, fb->x);
-    x->c[1][1] = icf_vec3_dot(fa->y, fb->y);
-    x->c[1][2] = icf_vec3_dot(fa->y, fb->z);
-    x->c[2][0] = icf_vec3_dot(fa->z, fb->x);
-    x->c[2][1] = icf_vec3_dot(fa->z, fb->y);
-    x->c[2][2] = icf_vec3_dot(fa->z, fb->z);
-    x->t[0] = icf_vec3_dot(fa->x, d);
-    x->t[1] = icf_vec3_dot(fa->y, d);
-    x->t[2] = icf_vec3_dot(fa->z, d);
-    x->a[0] = a.x;
-    x->a[1] = a.y;
-    x->a[2] = a.z;
-    x->b[0] = b.x;
-    x->b[1] = b.y;
-    x->b[2] = b.z;
-    x->size = a.x + a.y + a.z + b.x + b.y + b.z + ICF_FABS(x->t[0]) + ICF_FABS(x->t[1]) +
-              ICF_FABS(x->t[2]);
+    icf_vec3 t = icfi_gto(fa, icf_vec3_sub(fb->p, fa->p));
+    icfi_gto3(icfi_gto(fb, fa->x), x->c[0]);
+    icfi_gto3(icfi_gto(fb, fa->y), x->c[1]);
+    icfi_gto3(icfi_gto(fb, fa->z), x->c[2]);
+    icfi_gto3(t, x->t);
+    icfi_gto3(a, x->a);
+    icfi_gto3(b, x->b);
+    x->size = a.x + a.y + a.z + b.x + b.y + b.z + ICF_FABS(t.x) + ICF_FABS(t.y) + ICF_FABS(t.z);
 }
 
 /* The same, seen from B */
@@ -2329,77 +2327,51 @@ static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_g
 
 /* ---- two shapes */
 
-/* Whether B comes before A. Queries put every pair in one order, so that A and B given the other way
-   round lead to the same bits. */
-static int icfi_gless(icf_real a, icf_real b, int* decided)
+static ICFI_GNOINLINE int icfi_gafter_slow(const icfi_gplaced* a, const icfi_gplaced* b)
 {
-    *decided = a != b;
-    return a < b;
-}
-
-static ICFI_GNOINLINE int icfi_gafter_slow(const icf_shape* a, const icf_transform* ta,
-                                           const icf_shape* b, const icf_transform* tb)
-{
-    icf_real va[18], vb[18];
-    const icf_shape* s = a;
-    const icf_transform* t = ta;
-    icf_real* v = va;
-    int k, less, decided;
-    for (k = 0; k < 2; k++, s = b, t = tb, v = vb) {
-        v[0] = s->radius;
-        v[1] = s->half.x;
-        v[2] = s->half.y;
-        v[3] = s->half.z;
-        v[4] = t->p.x;
-        v[5] = t->p.y;
-        v[6] = t->p.z;
-        v[7] = t->q.x;
-        v[8] = t->q.y;
-        v[9] = t->q.z;
-        v[10] = t->q.w;
-        v[11] = s->pose.p.x;
-        v[12] = s->pose.p.y;
-        v[13] = s->pose.p.z;
-        v[14] = s->pose.q.x;
-        v[15] = s->pose.q.y;
-        v[16] = s->pose.q.z;
-        v[17] = s->pose.q.w;
+    icf_real v[2][18];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const icfi_gplaced* s = k ? b : a;
+        icf_quat q = s->body->q, own = s->shape->pose.q;
+        v[k][0] = s->shape->radius;
+        icfi_gto3(s->shape->half, v[k] + 1);
+        icfi_gto3(s->body->p, v[k] + 4);
+        icfi_gto3(icf_vec3_make(q.x, q.y, q.z), v[k] + 7);
+        v[k][10] = q.w;
+        icfi_gto3(s->shape->pose.p, v[k] + 11);
+        icfi_gto3(icf_vec3_make(own.x, own.y, own.z), v[k] + 14);
+        v[k][17] = own.w;
     }
     for (k = 0; k < 18; k++) {
-        less = icfi_gless(vb[k], va[k], &decided);
-        if (decided) return less;
+        if (v[0][k] != v[1][k]) return v[1][k] < v[0][k];
     }
     return 0;
 }
 
-static inline int icfi_pair_is_swapped(const icf_shape* a, const icf_transform* ta,
-                                       const icf_shape* b, const icf_transform* tb)
+/* Whether B comes before A. Queries put every pair in one order, so that A and B given the other way
+   round lead to the same bits. */
+static inline int icfi_pair_is_swapped(const icfi_gplaced* pa, const icfi_gplaced* pb)
 {
+    const icf_shape *a = pa->shape, *b = pb->shape;
     if (a->kind != b->kind) return a->kind > b->kind;
     if (a->radius != b->radius) return a->radius > b->radius;
     if (a->half.x != b->half.x) return a->half.x > b->half.x;
-    if (a->half.y == b->half.y && a->half.z == b->half.z && ta->p.x != tb->p.x) {
-        return ta->p.x > tb->p.x;
+    if (a->half.y == b->half.y && a->half.z == b->half.z && pa->body->p.x != pb->body->p.x) {
+        return pa->body->p.x > pb->body->p.x;
     }
-    return icfi_gafter_slow(a, ta, b, tb);
+    return icfi_gafter_slow(pa, pb);
 }
 
-static inline void icfi_gcopy3(const icf_real v[3], icf_vec3* out)
-{
-    *out = icf_vec3_make(v[0], v[1], v[2]);
-}
-
-static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gwhere* wa,
-                                         const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gbox_box(const icfi_gplaced* a, const icfi_gplaced* b,
                                          icf_separation* out)
 {
     icfi_gplace room_a, room_b;
-    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
+    const icfi_gplace *fa = icfi_glocate(a, &room_a), *fb = icfi_glocate(b, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3];
-    icf_vec3 v;
-    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
+    icfi_gboxes_make(fa, a->shape->half, fb, b->shape->half, &x);
     (void)icfi_gboxes_axis(&x, ICF_REAL_MAX, 0, 0, &axis);
     if (axis.s > 0) {
         icfi_gboxes_distance(&x, &axis, p, q);
@@ -2407,12 +2379,9 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icf_shape* a, const icfi_gwhere* 
         (void)icfi_gboxes_witness(&x, &axis, p, q);
     }
     out->distance = axis.s;
-    icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(fa, v);
-    icfi_gcopy3(p, &v);
-    out->point_a = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
-    icfi_gcopy3(q, &v);
-    out->point_b = icf_vec3_add(fa->p, icfi_gfrom(fa, v));
+    out->normal = icfi_gfrom(fa, icfi_gfrom3(axis.n));
+    out->point_a = icf_vec3_add(fa->p, icfi_gfrom(fa, icfi_gfrom3(p)));
+    out->point_b = icf_vec3_add(fa->p, icfi_gfrom(fa, icfi_gfrom3(q)));
 }
 
 /* what remains for a core of A at p, its radius, and the surface of B: normal n, gap `core` */
@@ -2425,140 +2394,127 @@ static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b
     out->point_b = icf_vec3_add_scaled(p, core - radius_b, n);
 }
 
-static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icf_shape* b, const icfi_gwhere* wb,
+static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icfi_gplaced* b,
                              icf_separation* out)
 {
-    icf_vec3 d = icf_vec3_sub(icfi_gwhere_center(b, wb), p), n, q;
+    const icf_shape* s = b->shape;
+    icf_vec3 d = icf_vec3_sub(icfi_gcenter(b), p), n, q;
     icf_real core;
     icfi_gplace room;
     const icfi_gplace* f;
-    if (b->kind == ICF_SHAPE_SPHERE) {
+    if (s->kind == ICF_SHAPE_SPHERE) {
         core = icfi_gunit(&d);
         if (core == 0) d = icf_vec3_make(0, 0, 1);
-        icfi_gfinish(p, radius, b->radius, core, d, out);
-    } else if (b->kind == ICF_SHAPE_CAPSULE) {
+        icfi_gfinish(p, radius, s->radius, core, d, out);
+    } else if (s->kind == ICF_SHAPE_CAPSULE) {
         icf_real free_t, t;
-        n = icfi_gwhere_z(b, wb);
+        n = icfi_gaxis_z(b);
         free_t = -icf_vec3_dot(n, d);
-        t = icfi_gclamp(free_t, b->half.z);
+        t = icfi_gclamp(free_t, s->half.z);
         d = icf_vec3_add_scaled(d, t, n);
         if (t == free_t) d = icfi_gsquare_to(d, n); // a long axis would show it if it is not
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
-        icfi_gfinish(p, radius, b->radius, core, d, out);
-    } else if (b->kind == ICF_SHAPE_BOX) {
-        f = icfi_gwhere_all(b, wb, &room);
-        core = icfi_gpoint_box(icf_vec3_neg(icfi_gto(f, d)), b->half, &q, &n);
+        icfi_gfinish(p, radius, s->radius, core, d, out);
+    } else if (s->kind == ICF_SHAPE_BOX) {
+        f = icfi_glocate(b, &room);
+        core = icfi_gpoint_box(icf_vec3_neg(icfi_gto(f, d)), s->half, &q, &n);
         n = icf_vec3_neg(icfi_gfrom(f, n));
         icfi_gfinish(p, radius, 0, core, n, out);
     } else {
-        n = icf_vec3_neg(icfi_gwhere_z(b, wb));
+        n = icf_vec3_neg(icfi_gaxis_z(b));
         icfi_gfinish(p, radius, 0, icf_vec3_dot(n, d), n, out);
     }
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icf_shape* a, const icfi_gwhere* wa,
-                                                 const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gcapsule_capsule(const icfi_gplaced* a, const icfi_gplaced* b,
                                                  icf_separation* out)
 {
-    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb);
+    icf_vec3 p = icfi_gcenter(a), u = icfi_gaxis_z(a), v = icfi_gaxis_z(b);
     icfi_gsegments near;
-    icfi_gsegments_nearest(icf_vec3_sub(icfi_gwhere_center(b, wb), p), u, a->half.z, v, b->half.z,
-                           &near);
-    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->radius, b->radius, near.d, near.n, out);
+    icfi_gsegments_nearest(icf_vec3_sub(icfi_gcenter(b), p), u, a->shape->half.z, v,
+                           b->shape->half.z, &near);
+    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->shape->radius, b->shape->radius, near.d,
+                 near.n, out);
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box(const icf_shape* a, const icfi_gwhere* wa,
-                                             const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gcapsule_box(const icfi_gplaced* a, const icfi_gplaced* b,
                                              icf_separation* out)
 {
     icfi_gplace room;
-    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
+    const icfi_gplace* fb = icfi_glocate(b, &room);
     icfi_gsegment_box_near near;
-    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), n;
-    icfi_gsegment_box_distance(icfi_gto(fb, icf_vec3_sub(p, fb->p)), icfi_gto(fb, u), a->half.z,
-                               b->half, &near);
+    icf_vec3 p = icfi_gcenter(a), u = icfi_gaxis_z(a), n;
+    icfi_gsegment_box_distance(icfi_gto(fb, icf_vec3_sub(p, fb->p)), icfi_gto(fb, u),
+                               a->shape->half.z, b->shape->half, &near);
     n = icf_vec3_neg(icfi_gfrom(fb, near.n));
-    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->radius, 0, near.d, n, out);
+    icfi_gfinish(icf_vec3_add_scaled(p, near.s, u), a->shape->radius, 0, near.d, n, out);
 }
 
-/* The lowest place of a core above a half-space, along z of its frame; where several are equally low,
-   the middle of them */
-static ICFI_GNOINLINE void icfi_gsome_half_space(const icf_shape* a, const icfi_gwhere* wa,
-                                                 const icf_shape* b, const icfi_gwhere* wb,
+/* Moves p and d to the end of an axis where n is lower; both ends equally low: not at all */
+ICFI_GALWAYS void icfi_glower(icf_vec3 axis, icf_real half, icf_vec3 n, icf_vec3* p, icf_vec3* d)
+{
+    icf_real s = icf_vec3_dot(axis, n);
+    s = ICF_FABS(s) < 64 * ICFI_GEPS ? 0 : s > 0 ? -half : half;
+    *p = icf_vec3_add_scaled(*p, s, axis);
+    *d = icf_vec3_add_scaled(*d, s, axis);
+}
+
+/* The place of a core that is lowest above a half-space, or the middle of several that are equally low */
+static ICFI_GNOINLINE void icfi_gsome_half_space(const icfi_gplaced* a, const icfi_gplaced* b,
                                                  icf_separation* out)
 {
     icfi_gplace room;
-    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
-    icf_vec3 p = fa->p, n = icfi_gwhere_z(b, wb), d;
-    icf_real s, tie = 64 * ICFI_GEPS;
-    d = icf_vec3_sub(p, icfi_gwhere_center(b, wb));
-    if (a->kind == ICF_SHAPE_CAPSULE) {
-        s = icf_vec3_dot(fa->z, n);
-        s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icf_vec3_add_scaled(d, s, fa->z);
-        p = icf_vec3_add_scaled(p, s, fa->z);
-    } else {
-        s = icf_vec3_dot(fa->x, n);
-        s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.x : a->half.x;
-        d = icf_vec3_add_scaled(d, s, fa->x);
-        p = icf_vec3_add_scaled(p, s, fa->x);
-        s = icf_vec3_dot(fa->y, n);
-        s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.y : a->half.y;
-        d = icf_vec3_add_scaled(d, s, fa->y);
-        p = icf_vec3_add_scaled(p, s, fa->y);
-        s = icf_vec3_dot(fa->z, n);
-        s = ICF_FABS(s) < tie ? 0 : s > 0 ? -a->half.z : a->half.z;
-        d = icf_vec3_add_scaled(d, s, fa->z);
-        p = icf_vec3_add_scaled(p, s, fa->z);
+    const icfi_gplace* f = icfi_glocate(a, &room);
+    icf_vec3 p = f->p, h = a->shape->half, n = icfi_gaxis_z(b);
+    icf_vec3 d = icf_vec3_sub(p, icfi_gcenter(b));
+    if (a->shape->kind == ICF_SHAPE_BOX) {
+        icfi_glower(f->x, h.x, n, &p, &d);
+        icfi_glower(f->y, h.y, n, &p, &d);
     }
-    icfi_gfinish(p, a->radius, 0, icf_vec3_dot(n, d), icf_vec3_neg(n), out);
+    icfi_glower(f->z, h.z, n, &p, &d);
+    icfi_gfinish(p, a->shape->radius, 0, icf_vec3_dot(n, d), icf_vec3_neg(n), out);
 }
 
 /* A before B, and not two half-spaces */
-static void icfi_gpair(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
-                       const icfi_gwhere* wb, icf_separation* out)
+static void icfi_gpair(const icfi_gplaced* a, const icfi_gplaced* b, icf_separation* out)
 {
-    if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, wb, out);
-    } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_gsome_half_space(a, wa, b, wb, out);
-    } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box(a, wa, b, wb, out);
-    } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box(a, wa, b, wb, out);
+    if (a->shape->kind == ICF_SHAPE_SPHERE) {
+        icfi_gsphere_any(icfi_gcenter(a), a->shape->radius, b, out);
+    } else if (b->shape->kind == ICF_SHAPE_HALF_SPACE) {
+        icfi_gsome_half_space(a, b, out);
+    } else if (a->shape->kind == ICF_SHAPE_BOX) {
+        icfi_gbox_box(a, b, out);
+    } else if (b->shape->kind == ICF_SHAPE_BOX) {
+        icfi_gcapsule_box(a, b, out);
     } else {
-        icfi_gcapsule_capsule(a, wa, b, wb, out);
+        icfi_gcapsule_capsule(a, b, out);
     }
 }
 
-static void icfi_gno_separation(icf_separation* out)
+/* The same answer, seen from B */
+static void icfi_gseparation_swap(icf_separation* s)
 {
-    out->distance = 0;
-    out->normal = out->point_a = out->point_b = icf_vec3_make(0, 0, 0);
+    icf_vec3 p = s->point_a;
+    s->point_a = s->point_b;
+    s->point_b = p;
+    s->normal = icf_vec3_neg(s->normal);
 }
 
 ICF_API icf_result icf_shape_distance(const icf_shape* a, const icf_transform* body_a,
                                       const icf_shape* b, const icf_transform* body_b,
                                       icf_separation* out)
 {
-    icfi_gwhere wa, wb;
+    icfi_gplaced pa = icfi_gput(a, body_a), pb = icfi_gput(b, body_b);
     if (a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_gno_separation(out);
+        ICFI_GFILL(out, 0, sizeof *out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
-    wa.body = body_a;
-    wb.body = body_b;
-    wa.place = wb.place = NULL;
-    if (icfi_pair_is_swapped(a, body_a, b, body_b)) {
-        icf_vec3 p;
-        icfi_gpair(b, &wb, a, &wa, out);
-        p = out->point_a;
-        out->point_a = out->point_b;
-        out->point_b = p;
-        out->normal = icf_vec3_neg(out->normal);
+    if (icfi_pair_is_swapped(&pa, &pb)) {
+        icfi_gpair(&pb, &pa, out);
+        icfi_gseparation_swap(out);
     } else {
-        icfi_gpair(a, &wa, b, &wb, out);
+        icfi_gpair(&pa, &pb, out);
     }
     return ICF_RESULT_OK;
 }
@@ -2568,20 +2524,14 @@ ICF_API int icf_shape_near(const icf_shape* a, const icf_transform* body_a, cons
 {
     icf_separation s;
     if (a->kind == ICF_SHAPE_BOX && b->kind == ICF_SHAPE_BOX) {
+        icfi_gplaced pa = icfi_gput(a, body_a), pb = icfi_gput(b, body_b);
+        const int swap = icfi_pair_is_swapped(&pa, &pb);
         icfi_gplace fa, fb;
         icfi_gboxes x;
         icfi_gaxis axis;
-        if (icfi_pair_is_swapped(a, body_a, b, body_b)) {
-            const icf_shape* swap = a;
-            const icf_transform* swap_body = body_a;
-            a = b;
-            b = swap;
-            body_a = body_b;
-            body_b = swap_body;
-        }
-        icfi_glocate(a, body_a, &fa);
-        icfi_glocate(b, body_b, &fb);
-        icfi_gboxes_make(&fa, a->half, &fb, b->half, &x);
+        (void)icfi_glocate(swap ? &pb : &pa, &fa);
+        (void)icfi_glocate(swap ? &pa : &pb, &fb);
+        icfi_gboxes_make(&fa, swap ? b->half : a->half, &fb, swap ? a->half : b->half, &x);
         if (!icfi_gboxes_axis(&x, margin, 0, 0, &axis)) return 0;
         if (axis.s <= 0) return 1;
     }
@@ -2591,15 +2541,9 @@ ICF_API int icf_shape_near(const icf_shape* a, const icf_transform* body_a, cons
 ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, icf_vec3 point,
                              icf_separation* out)
 {
-    icf_vec3 p;
-    icfi_gwhere w;
-    w.body = body;
-    w.place = NULL;
-    icfi_gsphere_any(point, 0, shape, &w, out);
-    p = out->point_a;
-    out->point_a = out->point_b;
-    out->point_b = p;
-    out->normal = icf_vec3_neg(out->normal);
+    icfi_gplaced s = icfi_gput(shape, body);
+    icfi_gsphere_any(point, 0, &s, out);
+    icfi_gseparation_swap(out);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -2607,45 +2551,40 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
 // >>measures
 /* Offers to those below: icfi_gbounds */
 
-static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* at, icf_real margin,
+/* The box around a shape; endless, but for a half-space across an axis of the world */
+static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* f, icf_real margin,
                          icf_aabb* out)
 {
-    icfi_gplace f = *at;
-    icf_vec3 h, r;
+    icf_vec3 h = shape->half, r, p = f->p;
     icf_real size;
+    int k;
     if (shape->kind == ICF_SHAPE_HALF_SPACE) {
-        icf_real most = ICF_REAL_MAX;
-        out->lower = icf_vec3_make(-most, -most, -most);
-        out->upper = icf_vec3_make(most, most, most);
-        if (f.z.x == 0 && f.z.y == 0) {
-            if (f.z.z > 0) out->upper.z = f.p.z + margin;
-            if (f.z.z < 0) out->lower.z = f.p.z - margin;
-        } else if (f.z.y == 0 && f.z.z == 0) {
-            if (f.z.x > 0) out->upper.x = f.p.x + margin;
-            if (f.z.x < 0) out->lower.x = f.p.x - margin;
-        } else if (f.z.x == 0 && f.z.z == 0) {
-            if (f.z.y > 0) out->upper.y = f.p.y + margin;
-            if (f.z.y < 0) out->lower.y = f.p.y - margin;
+        out->upper = icf_vec3_make(ICF_REAL_MAX, ICF_REAL_MAX, ICF_REAL_MAX);
+        out->lower = icf_vec3_neg(out->upper);
+        for (k = 0; k < 3; k++) {
+            icf_real n = icfi_gpart(f->z, k);
+            if (icfi_gpart(f->z, (k + 1) % 3) != 0 || icfi_gpart(f->z, (k + 2) % 3) != 0) continue;
+            if (n > 0) icfi_gset(&out->upper, k, icfi_gpart(p, k) + margin);
+            if (n < 0) icfi_gset(&out->lower, k, icfi_gpart(p, k) - margin);
         }
         return;
     }
-    h = shape->half;
-    r.x = ICF_FABS(f.x.x) * h.x + ICF_FABS(f.y.x) * h.y + ICF_FABS(f.z.x) * h.z;
-    r.y = ICF_FABS(f.x.y) * h.x + ICF_FABS(f.y.y) * h.y + ICF_FABS(f.z.y) * h.z;
-    r.z = ICF_FABS(f.x.z) * h.x + ICF_FABS(f.y.z) * h.y + ICF_FABS(f.z.z) * h.z;
-    size = ICF_FABS(f.p.x) + ICF_FABS(f.p.y) + ICF_FABS(f.p.z) + h.x + h.y + h.z + shape->radius;
+    r.x = ICF_FABS(f->x.x) * h.x + ICF_FABS(f->y.x) * h.y + ICF_FABS(f->z.x) * h.z;
+    r.y = ICF_FABS(f->x.y) * h.x + ICF_FABS(f->y.y) * h.y + ICF_FABS(f->z.y) * h.z;
+    r.z = ICF_FABS(f->x.z) * h.x + ICF_FABS(f->y.z) * h.y + ICF_FABS(f->z.z) * h.z;
+    size = ICF_FABS(p.x) + ICF_FABS(p.y) + ICF_FABS(p.z) + h.x + h.y + h.z + shape->radius;
     margin += shape->radius + 8 * ICFI_GEPS * size;
     r = icf_vec3_make(r.x + margin, r.y + margin, r.z + margin);
-    out->lower = icf_vec3_sub(f.p, r);
-    out->upper = icf_vec3_add(f.p, r);
+    out->lower = icf_vec3_sub(p, r);
+    out->upper = icf_vec3_add(p, r);
 }
 
 ICF_API void icf_shape_bounds(const icf_shape* shape, const icf_transform* body, icf_real margin,
                               icf_aabb* out)
 {
+    icfi_gplaced s = icfi_gput(shape, body);
     icfi_gplace f;
-    icfi_glocate(shape, body, &f);
-    icfi_gbounds(shape, &f, margin, out);
+    icfi_gbounds(shape, icfi_glocate(&s, &f), margin, out);
 }
 
 /* ---- masses */
@@ -2788,6 +2727,7 @@ static icf_real icfi_gray_box(icf_vec3 o, icf_vec3 d, icf_vec3 h, int* axis)
 ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf_vec3 origin,
                           icf_vec3 direction, icf_real t_most, icf_ray_hit* out)
 {
+    icfi_gplaced s = icfi_gput(shape, body);
     icf_separation near;
     icfi_gplace f;
     icf_vec3 o, d = direction, local, n = icf_vec3_make(0, 0, 0);
@@ -2800,7 +2740,7 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
         out->normal = icf_vec3_neg(d);
         return 1;
     }
-    icfi_glocate(shape, body, &f);
+    (void)icfi_glocate(&s, &f);
     o = icfi_gto(&f, icf_vec3_sub(origin, f.p));
     local = icfi_gto(&f, d);
     switch (shape->kind) {
@@ -2856,12 +2796,8 @@ static inline uint32_t icfi_gcapsule_code(icf_real s, icf_real l, icf_real toler
 static uint32_t icfi_gbox_code_at(icf_vec3 p, icf_vec3 half)
 {
     icf_real x[3], h[3];
-    x[0] = p.x;
-    x[1] = p.y;
-    x[2] = p.z;
-    h[0] = half.x;
-    h[1] = half.y;
-    h[2] = half.z;
+    icfi_gto3(p, x);
+    icfi_gto3(half, h);
     return icfi_gbox_code(x, h, icfi_min(icfi_min(h[0], h[1]), h[2]) * ICF_R(0.015625));
 }
 
@@ -3207,8 +3143,7 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     f = patch.swapped ? fb : fa;
     icfi_gface_axes(f, patch.face, (icf_real)(2 * patch.above - 1) * patch.a[patch.face], &o, &e1,
                     &e2);
-    icfi_gcopy3(patch.n, &n);
-    n = icfi_gfrom(f, n);
+    n = icfi_gfrom(f, icfi_gfrom3(patch.n));
     for (k = 0; k < ring.count; k++) {
         int at = ring.at[k];
         icf_manifold_point* point = &out->point[k];
@@ -3228,19 +3163,17 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     return patch.height[lowest];
 }
 
-static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
-                                                  const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icfi_gplaced* a, const icfi_gplaced* b,
                                                   icf_real margin, int most, uint32_t previous,
                                                   icf_manifold* out)
 {
     icfi_gplace room_a, room_b;
-    const icfi_gplace *fa = icfi_gwhere_all(a, wa, &room_a), *fb = icfi_gwhere_all(b, wb, &room_b);
+    const icfi_gplace *fa = icfi_glocate(a, &room_a), *fb = icfi_glocate(b, &room_b);
     icfi_gboxes x;
     icfi_gaxis axis;
     icf_real p[3], q[3], keep, lowest;
-    icf_vec3 v;
     int apart;
-    icfi_gboxes_make(fa, a->half, fb, b->half, &x);
+    icfi_gboxes_make(fa, a->shape->half, fb, b->shape->half, &x);
     keep = icfi_min(icfi_min(icfi_min(x.a[0], x.a[1]), x.a[2]),
                     icfi_min(icfi_min(x.b[0], x.b[1]), x.b[2])) /
            8192;
@@ -3252,8 +3185,7 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi
     }
     out->axis = (uint32_t)axis.axis;
     out->distance = axis.s;
-    icfi_gcopy3(axis.n, &v);
-    out->normal = icfi_gfrom(fa, v);
+    out->normal = icfi_gfrom(fa, icfi_gfrom3(axis.n));
     lowest = icfi_gpatch_points(&x, &axis, fa, fb, margin, most, out);
     if (lowest > axis.s + 32 * ICFI_GEPS * x.size + 4 * keep) {
         if (!apart) (void)icfi_gboxes_witness(&x, &axis, p, q);
@@ -3263,54 +3195,43 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icf_shape* a, const icfi
 
 /* ---- the others */
 
-/* A point where two shapes of which one is round are nearest: on the core of A at p, n from A to B */
-static void icfi_gone_point(const icf_separation* s, icf_real margin, uint32_t a, uint32_t b,
-                            icf_manifold* out)
-{
-    icf_vec3 middle;
-    if (s->distance > margin) return;
-    out->normal = s->normal;
-    out->distance = s->distance;
-    middle = icf_vec3_add_scaled(s->point_a, ICF_R(0.5) * s->distance, s->normal);
-    icfi_gadd_point(out, middle, s->distance, 0, a, b);
-}
-
-static ICFI_GNOINLINE void icfi_gsphere_manifold(const icf_shape* a, const icfi_gwhere* wa,
-                                                 const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gsphere_manifold(const icfi_gplaced* a, const icfi_gplaced* b,
                                                  icf_real margin, icf_manifold* out)
 {
-    icf_separation s;
+    const icf_shape* s = b->shape;
+    icf_separation near;
     uint32_t code = 1;
     icfi_gplace room;
-    icfi_gwhere at;
+    icfi_gplaced at = icfi_gput(s, b->body); // of a box this is all the place, which names need too
     icf_vec3 p;
-    at.body = wb->body;
-    at.place = b->kind == ICF_SHAPE_BOX ? icfi_gwhere_all(b, wb, &room) : wb->place;
-    icfi_gsphere_any(icfi_gwhere_center(a, wa), a->radius, b, &at, &s);
-    if (s.distance > margin) return;
-    if (b->kind == ICF_SHAPE_BOX || b->kind == ICF_SHAPE_CAPSULE) {
-        p = icf_vec3_sub(s.point_b, icfi_gwhere_center(b, &at));
-        code = b->kind == ICF_SHAPE_BOX
-                   ? icfi_gbox_code_at(icfi_gto(at.place, p), b->half)
-                   : icfi_gcapsule_code(icf_vec3_dot(icfi_gwhere_z(b, &at), p), b->half.z,
-                                        b->half.z * ICF_R(0.015625));
+    at.place = s->kind == ICF_SHAPE_BOX ? icfi_glocate(b, &room) : b->place;
+    icfi_gsphere_any(icfi_gcenter(a), a->shape->radius, &at, &near);
+    if (near.distance > margin) return;
+    p = icf_vec3_sub(near.point_b, icfi_gcenter(&at));
+    if (s->kind == ICF_SHAPE_BOX) {
+        code = icfi_gbox_code_at(icfi_gto(at.place, p), s->half);
+    } else if (s->kind == ICF_SHAPE_CAPSULE) {
+        code = icfi_gcapsule_code(icf_vec3_dot(icfi_gaxis_z(&at), p), s->half.z,
+                                  s->half.z * ICF_R(0.015625));
     }
-    icfi_gone_point(&s, margin, 1, code, out);
+    out->normal = near.normal;
+    out->distance = near.distance;
+    p = icf_vec3_add_scaled(near.point_a, ICF_R(0.5) * near.distance, near.normal);
+    icfi_gadd_point(out, p, near.distance, 0, 1, code);
 }
 
 /* Two capsules: where they are nearest, and if they lie nearly along each other, both ends of what does.
    There, the gap is that along the normal between the balls whose middles are side by side. */
-static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icf_shape* a, const icfi_gwhere* wa,
-                                                   const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icfi_gplaced* pa, const icfi_gplaced* pb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
-    icf_vec3 p = icfi_gwhere_center(a, wa), u = icfi_gwhere_z(a, wa), v = icfi_gwhere_z(b, wb), w,
-             e;
+    const icf_shape *a = pa->shape, *b = pb->shape;
+    icf_vec3 p = icfi_gcenter(pa), u = icfi_gaxis_z(pa), v = icfi_gaxis_z(pb), w, e;
     icf_real la = a->half.z, lb = b->half.z, radius = a->radius + b->radius, along, du, low, high,
              tolerance, s, t, h, y, phi, least = ICF_REAL_MAX;
     icfi_gsegments near;
     int end;
-    w = icf_vec3_sub(icfi_gwhere_center(b, wb), p);
+    w = icf_vec3_sub(icfi_gcenter(pb), p);
     icfi_gsegments_nearest(w, u, la, v, lb, &near);
     if (near.d - radius > margin) return;
     out->distance = near.d - radius;
@@ -3388,18 +3309,19 @@ static ICFI_GNOINLINE void icfi_gadd_on_box(const icfi_gplace* f, icf_vec3 h, ic
     icfi_gadd_lowest(out, icf_vec3_add(f->p, middle), gap, most, code, icfi_gbox_code_at(x, h));
 }
 
-static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const icfi_gwhere* wa,
-                                                      const icf_shape* b, const icfi_gwhere* wb,
-                                                      icf_real margin, int most, icf_manifold* out)
+static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icfi_gplaced* pa,
+                                                      const icfi_gplaced* pb, icf_real margin,
+                                                      int most, icf_manifold* out)
 {
     icfi_gplace room;
-    const icfi_gplace* fb = icfi_gwhere_all(b, wb, &room);
+    const icfi_gplace* fb = icfi_glocate(pb, &room);
+    const icf_shape* a = pa->shape;
     icfi_gsegment_box_near near;
-    icf_vec3 p, u, x, h = b->half, n;
+    icf_vec3 p, u, x, h = pb->shape->half, n;
     icf_real l = a->half.z, range[4], phi, tolerance, least = ICF_REAL_MAX, s, slack;
     int k, end, ends;
-    p = icfi_gto(fb, icf_vec3_sub(icfi_gwhere_center(a, wa), fb->p));
-    u = icfi_gto(fb, icfi_gwhere_z(a, wa));
+    p = icfi_gto(fb, icf_vec3_sub(icfi_gcenter(pa), fb->p));
+    u = icfi_gto(fb, icfi_gaxis_z(pa));
     icfi_gsegment_box_distance(p, u, l, h, &near);
     if (near.d - a->radius > margin) return;
     n = near.n;
@@ -3431,15 +3353,15 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icf_shape* a, const 
 }
 
 /* A capsule or box above a half-space: its ends, or the corners of its lowest face */
-static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icf_shape* a, const icfi_gwhere* wa,
-                                                     const icf_shape* b, const icfi_gwhere* wb,
+static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, const icfi_gplaced* pb,
                                                      icf_real margin, int most, icf_manifold* out)
 {
     icfi_gplace room;
-    const icfi_gplace* fa = icfi_gwhere_all(a, wa, &room);
-    icf_vec3 n = icfi_gwhere_z(b, wb), c = fa->p, local, e, x;
+    const icfi_gplace* fa = icfi_glocate(pa, &room);
+    const icf_shape* a = pa->shape;
+    icf_vec3 n = icfi_gaxis_z(pb), c = fa->p, local, e, x;
     icf_real u[8], v[8], height[8], side, slack;
-    icf_real level = icf_vec3_dot(n, icf_vec3_sub(c, icfi_gwhere_center(b, wb)));
+    icf_real level = icf_vec3_dot(n, icf_vec3_sub(c, icfi_gcenter(pb)));
     icfi_gring ring;
     int k, face = 0;
     local = icfi_gto(fa, n);
@@ -3507,32 +3429,29 @@ static uint32_t icfi_gturned_axis(uint32_t axis)
     return 0;
 }
 
-/* Two shapes at their places; `swap`: B comes before A */
-static void icfi_gmanifold(const icf_shape* a, const icfi_gwhere* wa, const icf_shape* b,
-                           const icfi_gwhere* wb, int swap, icf_real margin, int32_t most,
-                           uint32_t previous, icf_manifold* out)
+/* The manifold of two shapes. Where B comes before A, all is done from B, and then seen from A. */
+static void icfi_gmanifold(const icfi_gplaced* a, const icfi_gplaced* b, icf_real margin,
+                           int32_t most, uint32_t previous, icf_manifold* out)
 {
+    const int swap = icfi_pair_is_swapped(a, b);
     int k;
     icfi_gno_manifold(out);
     if (swap) {
-        const icf_shape* shape = a;
-        const icfi_gwhere* place = wa;
+        const icfi_gplaced* c = a;
         a = b;
-        b = shape;
-        wa = wb;
-        wb = place;
+        b = c;
         previous = icfi_gturned_axis(previous);
     }
-    if (a->kind == ICF_SHAPE_SPHERE) {
-        icfi_gsphere_manifold(a, wa, b, wb, margin, out);
-    } else if (b->kind == ICF_SHAPE_HALF_SPACE) {
-        icfi_ghalf_space_manifold(a, wa, b, wb, margin, most, out);
-    } else if (a->kind == ICF_SHAPE_BOX) {
-        icfi_gbox_box_manifold(a, wa, b, wb, margin, most, previous, out);
-    } else if (b->kind == ICF_SHAPE_BOX) {
-        icfi_gcapsule_box_manifold(a, wa, b, wb, margin, most, out);
+    if (a->shape->kind == ICF_SHAPE_SPHERE) {
+        icfi_gsphere_manifold(a, b, margin, out);
+    } else if (b->shape->kind == ICF_SHAPE_HALF_SPACE) {
+        icfi_ghalf_space_manifold(a, b, margin, most, out);
+    } else if (a->shape->kind == ICF_SHAPE_BOX) {
+        icfi_gbox_box_manifold(a, b, margin, most, previous, out);
+    } else if (b->shape->kind == ICF_SHAPE_BOX) {
+        icfi_gcapsule_box_manifold(a, b, margin, most, out);
     } else {
-        icfi_gcapsules_manifold(a, wa, b, wb, margin, most, out);
+        icfi_gcapsules_manifold(a, b, margin, most, out);
     }
     if (swap) {
         out->normal = icf_vec3_neg(out->normal);
@@ -3549,17 +3468,13 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
                                      icf_real margin, int32_t most, uint32_t previous_axis,
                                      icf_manifold* out)
 {
-    icfi_gwhere wa, wb;
+    icfi_gplaced pa = icfi_gput(a, body_a), pb = icfi_gput(b, body_b);
     if ((a->kind == ICF_SHAPE_HALF_SPACE && b->kind == ICF_SHAPE_HALF_SPACE) || most < 1 ||
         most > ICF_MANIFOLD_POINTS || !(margin >= 0)) {
         icfi_gno_manifold(out);
         return ICF_RESULT_BAD_ARGUMENT;
     }
-    wa.body = body_a;
-    wb.body = body_b;
-    wa.place = wb.place = NULL;
-    icfi_gmanifold(a, &wa, b, &wb, icfi_pair_is_swapped(a, body_a, b, body_b), margin, most,
-                   previous_axis, out);
+    icfi_gmanifold(&pa, &pb, margin, most, previous_axis, out);
     return ICF_RESULT_OK;
 }
 
@@ -5401,12 +5316,14 @@ static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_c
 static void icfi_collider_refresh(const icf_scene* scene, const icfi_collider* c,
                                   icfi_collider_cache* seen)
 {
+    icfi_gplaced shape;
     icf_vec3 arm;
     icfi_see_body(scene, c, seen);
     if (seen->still) return;
     seen->parent.index = seen->parent.generation = 0;
     if (seen->kind == ICF_BODY_DYNAMIC) seen->parent = icf_body_parent(&scene->world, c->body);
-    icfi_glocate(&c->shape, &seen->body.pose, &seen->place);
+    shape = icfi_gput(&c->shape, &seen->body.pose);
+    (void)icfi_glocate(&shape, &seen->place);
     icfi_shape_extent(&c->shape, &seen->size, &seen->reach);
     arm = icf_vec3_sub(seen->place.p, seen->body.center);
     seen->turn = 0;
@@ -5692,16 +5609,13 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     int32_t a = now->state.a, b = now->state.b, i;
     const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icfi_gwhere wa, wb;
+    icfi_gplaced pa = icfi_gput(&ca->shape, &sa->body.pose),
+                 pb = icfi_gput(&cb->shape, &sb->body.pose);
     icf_real area = 0;
     icf_manifold m;
-    wa.body = &sa->body.pose;
-    wb.body = &sb->body.pose;
-    wa.place = &sa->place;
-    wb.place = &sb->place;
-    icfi_gmanifold(&ca->shape, &wa, &cb->shape, &wb,
-                   icfi_pair_is_swapped(&ca->shape, &sa->body.pose, &cb->shape, &sb->body.pose),
-                   now->margin, s->header->points, now->state.axis, &m);
+    pa.place = &sa->place;
+    pb.place = &sb->place;
+    icfi_gmanifold(&pa, &pb, now->margin, s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
     now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
