@@ -686,11 +686,11 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 // ------------------------------------------------------------------------------------------------
 // Layer 10: shapes and queries
 // >>shapes
-/* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, ICFI_GALWAYS, icfi_gaxis_z,
-   icfi_gboth, icfi_gcenter, icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3,
-   icfi_gfrom, icfi_gfrom3, icfi_gleast2, icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2,
-   ICFI_GNOINLINE, icfi_gnot_less2, icfi_gone_of, icfi_gpart, icfi_gplace, icfi_gplaced, icfi_gpoint_box,
-   icfi_gput, icfi_gsegment_box_distance, icfi_gsegment_box_near, icfi_gsegment_segment, icfi_gsegments,
+/* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, icfi_gaxis_z, icfi_gboth,
+   icfi_gcenter, icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3, icfi_gfrom,
+   icfi_gfrom3, icfi_gleast2, icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2, ICFI_GNOINLINE,
+   icfi_gnot_less2, icfi_gone_of, icfi_gpart, icfi_gplace, icfi_gplaced, icfi_gpoint_box, icfi_gput,
+   icfi_gsegment_box_distance, icfi_gsegment_box_near, icfi_gsegment_segment, icfi_gsegments,
    icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign, icfi_gsquare_to, icfi_gsub2, icfi_gto,
    icfi_gto3, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit, ICFI_GUNROLL */
 
@@ -708,18 +708,12 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 /* Calls that add frames up where nothing is inlined, and memory */
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_GNOINLINE __attribute__((noinline))
-#ifdef __OPTIMIZE__ /* without it frames would only grow */
-#define ICFI_GALWAYS static inline __attribute__((always_inline))
-#else
-#define ICFI_GALWAYS static inline
-#endif
 #define ICFI_GCOPY __builtin_memcpy
 #define ICFI_GFILL __builtin_memset
 #define ICFI_GLIKELY(x) __builtin_expect((x) != 0, 1)
 #else
 #include <string.h>
 #define ICFI_GNOINLINE
-#define ICFI_GALWAYS static inline
 #define ICFI_GCOPY memcpy
 #define ICFI_GFILL memset
 #define ICFI_GLIKELY(x) (x)
@@ -743,6 +737,36 @@ extern "C" {
 #endif
 
 ICFI_EXACT_BEGIN
+
+/* One component of a vector, by number */
+static inline icf_real icfi_gpart(icf_vec3 v, int k)
+{
+    return k == 0 ? v.x : k == 1 ? v.y : v.z;
+}
+
+static inline void icfi_gset(icf_vec3* v, int k, icf_real x)
+{
+    if (k == 0) {
+        v->x = x;
+    } else if (k == 1) {
+        v->y = x;
+    } else {
+        v->z = x;
+    }
+}
+
+/* From an array, and into one */
+static inline icf_vec3 icfi_gfrom3(const icf_real v[3])
+{
+    return icf_vec3_make(v[0], v[1], v[2]);
+}
+
+static inline void icfi_gto3(icf_vec3 v, icf_real out[3])
+{
+    out[0] = v.x;
+    out[1] = v.y;
+    out[2] = v.z;
+}
 
 /* -1 below 0, else 1; as a difference, which compilers leave without a branch */
 static inline icf_real icfi_gsign(icf_real x)
@@ -961,7 +985,7 @@ static inline icfi_gtwo icfi_galong2(icfi_gtwo a, icfi_gtwo b, icfi_gtwo c)
 /* ---- where a shape is: its centre and axes in the world */
 
 typedef struct icfi_gplace {
-    icf_vec3 p, x, y, z;
+    icf_vec3 p, axis[3];
 } icfi_gplace;
 
 /* A shape on its body. `place` is NULL where nobody has found it yet. */
@@ -998,7 +1022,7 @@ static inline icf_vec3 icfi_gcenter(const icfi_gplaced* s)
 static inline icf_vec3 icfi_gaxis_z(const icfi_gplaced* s)
 {
     icf_quat q;
-    if (s->place) return s->place->z;
+    if (s->place) return s->place->axis[2];
     q = icfi_grotation(s);
     return icf_vec3_make(2 * (q.x * q.z + q.w * q.y), 2 * (q.y * q.z - q.w * q.x),
                          1 - 2 * (q.x * q.x + q.y * q.y));
@@ -1011,22 +1035,23 @@ static inline const icfi_gplace* icfi_glocate(const icfi_gplaced* s, icfi_gplace
     if (s->place) return s->place;
     m = icf_mat3_from_quat(icfi_grotation(s));
     room->p = icfi_gcenter(s);
-    room->x = m.x;
-    room->y = m.y;
-    room->z = m.z;
+    room->axis[0] = m.x;
+    room->axis[1] = m.y;
+    room->axis[2] = m.z;
     return room;
 }
 
 static inline icf_vec3 icfi_gto(const icfi_gplace* f, icf_vec3 v)
 {
-    return icf_vec3_make(icf_vec3_dot(f->x, v), icf_vec3_dot(f->y, v), icf_vec3_dot(f->z, v));
+    return icf_vec3_make(icf_vec3_dot(f->axis[0], v), icf_vec3_dot(f->axis[1], v),
+                         icf_vec3_dot(f->axis[2], v));
 }
 
 static inline icf_vec3 icfi_gfrom(const icfi_gplace* f, icf_vec3 v)
 {
-    return icf_vec3_make(f->x.x * v.x + f->y.x * v.y + f->z.x * v.z,
-                         f->x.y * v.x + f->y.y * v.y + f->z.y * v.z,
-                         f->x.z * v.x + f->y.z * v.y + f->z.z * v.z);
+    const icf_vec3 x = f->axis[0], y = f->axis[1], z = f->axis[2];
+    return icf_vec3_make(x.x * v.x + y.x * v.y + z.x * v.z, x.y * v.x + y.y * v.y + z.y * v.z,
+                         x.z * v.x + y.z * v.y + z.z * v.z);
 }
 
 /* ---- makers and checks */
@@ -1034,10 +1059,8 @@ static inline icf_vec3 icfi_gfrom(const icfi_gplace* f, icf_vec3 v)
 static icf_shape icfi_gshape(int32_t kind)
 {
     icf_shape s;
+    ICFI_GFILL(&s, 0, sizeof s);
     s.kind = kind;
-    s.data = 0;
-    s.radius = 0;
-    s.half = icf_vec3_make(0, 0, 0);
     s.pose = icf_transform_identity();
     return s;
 }
@@ -1079,6 +1102,7 @@ ICF_API icf_result icf_shape_check(const icf_shape* s)
 {
     icf_quat q;
     icf_real length;
+    int good;
     if (!s) return ICF_RESULT_BAD_ARGUMENT;
     q = s->pose.q;
     length = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
@@ -1086,17 +1110,14 @@ ICF_API icf_result icf_shape_check(const icf_shape* s)
         !(length * 0 == 0)) {
         return ICF_RESULT_NOT_FINITE;
     }
-    if (!(ICF_FABS(length - 1) < ICF_R(2e-3))) return ICF_RESULT_BAD_ARGUMENT;
     switch (s->kind) {
-    case ICF_SHAPE_SPHERE: return s->radius > 0 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
-    case ICF_SHAPE_CAPSULE:
-        return s->radius > 0 && s->half.z >= 0 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
-    case ICF_SHAPE_BOX:
-        return s->half.x > 0 && s->half.y > 0 && s->half.z > 0 ? ICF_RESULT_OK
-                                                               : ICF_RESULT_BAD_ARGUMENT;
-    case ICF_SHAPE_HALF_SPACE: return ICF_RESULT_OK;
-    default: return ICF_RESULT_BAD_ARGUMENT;
+    case ICF_SHAPE_SPHERE: good = s->radius > 0; break;
+    case ICF_SHAPE_CAPSULE: good = s->radius > 0 && s->half.z >= 0; break;
+    case ICF_SHAPE_BOX: good = s->half.x > 0 && s->half.y > 0 && s->half.z > 0; break;
+    default: good = s->kind == ICF_SHAPE_HALF_SPACE;
     }
+    good = good && ICF_FABS(length - 1) < ICF_R(2e-3);
+    return good ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
 }
 
 /* ---- two segments: centres w apart (that of B less that of A), unit directions, half lengths */
@@ -1116,8 +1137,8 @@ static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
 
 /* The normal between inner points is across both, and that is c = u x v, of length sine, unless they are
    more than `reach` apart for its length: 0 then. */
-ICFI_GALWAYS int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
-                                       icf_real sine, icf_real reach, icfi_gsegments* out)
+ICFI_INLINE int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c, icf_real sine,
+                                      icf_real reach, icfi_gsegments* out)
 {
     icf_vec3 e = icf_vec3_scale(icfi_gsign(icf_vec3_dot(c, w)) / sine, c);
     icf_real height;
@@ -1133,8 +1154,8 @@ ICFI_GALWAYS int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_v
 }
 
 /* A normal where the two meet: across both, or across u if they are parallel */
-ICFI_GALWAYS icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
-                                             int crossing)
+ICFI_INLINE icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c,
+                                            int crossing)
 {
     icf_vec3 e = icfi_gacross(u);
     if (crossing) {
@@ -1147,8 +1168,8 @@ ICFI_GALWAYS icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v,
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
    lines cross at s = det(w, v, c) / |c|^2 with c = u x v; the determinants lose nothing when the lines
    are nearly parallel, unlike the textbook's products. */
-ICFI_GALWAYS void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
-                                         icf_real half_v, icfi_gsegments* out)
+ICFI_INLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
+                                        icf_real half_v, icfi_gsegments* out)
 {
     icf_vec3 c = icf_vec3_cross(u, v), e;
     icf_real cc = icf_vec3_dot(c, c), b = icf_vec3_dot(u, v), du = icf_vec3_dot(u, w),
@@ -1205,20 +1226,20 @@ static inline icf_real icfi_gpoint_box(icf_vec3 p, icf_vec3 h, icf_vec3* q, icf_
     *n = icf_vec3_make(0, 0, 0);
     if (x > 0 || y > 0 || z > 0) {
         *q = icf_vec3_make(icfi_gclamp(p.x, h.x), icfi_gclamp(p.y, h.y), icfi_gclamp(p.z, h.z));
-        *n = icf_vec3_make(p.x - q->x, p.y - q->y, p.z - q->z);
+        *n = icf_vec3_sub(p, *q);
         return icfi_gunit(n);
     }
     if (x >= y && x >= z) {
-        n->x = p.x < 0 ? (icf_real)-1 : (icf_real)1;
+        n->x = icfi_gsign(p.x);
         q->x = n->x * h.x;
         return x;
     }
     if (y >= z) {
-        n->y = p.y < 0 ? (icf_real)-1 : (icf_real)1;
+        n->y = icfi_gsign(p.y);
         q->y = n->y * h.y;
         return y;
     }
-    n->z = p.z < 0 ? (icf_real)-1 : (icf_real)1;
+    n->z = icfi_gsign(p.z);
     q->z = n->z * h.z;
     return z;
 }
@@ -1260,57 +1281,28 @@ static inline void icfi_gsegment_narrow(icf_vec3 p, icf_vec3 u, icf_vec3 h, icf_
 static icf_real icfi_gsegment_nearest(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h)
 {
     icf_real range[4]; // low, high, the slopes there
+    int k;
     range[0] = -l;
     range[1] = l;
     range[2] = icfi_gsegment_slope(p, u, h, -l);
     if (range[2] >= 0) return -l;
     range[3] = icfi_gsegment_slope(p, u, h, l);
     if (range[3] <= 0) return l;
-    if (u.x != 0) {
-        icf_real r = 1 / u.x;
-        icfi_gsegment_narrow(p, u, h, (h.x - p.x) * r, range);
-        icfi_gsegment_narrow(p, u, h, (-h.x - p.x) * r, range);
-    }
-    if (u.y != 0) {
-        icf_real r = 1 / u.y;
-        icfi_gsegment_narrow(p, u, h, (h.y - p.y) * r, range);
-        icfi_gsegment_narrow(p, u, h, (-h.y - p.y) * r, range);
-    }
-    if (u.z != 0) {
-        icf_real r = 1 / u.z;
-        icfi_gsegment_narrow(p, u, h, (h.z - p.z) * r, range);
-        icfi_gsegment_narrow(p, u, h, (-h.z - p.z) * r, range);
+    for (k = 0; k < 3; k++) {
+        icf_real pk = icfi_gpart(p, k), hk = icfi_gpart(h, k), r = 1 / icfi_gpart(u, k);
+        if (icfi_gpart(u, k) == 0) continue;
+        icfi_gsegment_narrow(p, u, h, (hk - pk) * r, range);
+        icfi_gsegment_narrow(p, u, h, (-hk - pk) * r, range);
     }
     return range[0] + (range[1] - range[0]) * (range[2] / (range[2] - range[3]));
 }
 
-/* One component of a vector, by number */
-static inline icf_real icfi_gpart(icf_vec3 v, int k)
+/* Across u and axis k */
+static inline icf_vec3 icfi_gacross_axis(int k, icf_vec3 u)
 {
-    return k == 0 ? v.x : k == 1 ? v.y : v.z;
-}
-
-static inline icf_vec3 icfi_gfrom3(const icf_real v[3])
-{
-    return icf_vec3_make(v[0], v[1], v[2]);
-}
-
-static inline void icfi_gto3(icf_vec3 v, icf_real out[3])
-{
-    out[0] = v.x;
-    out[1] = v.y;
-    out[2] = v.z;
-}
-
-static inline void icfi_gset(icf_vec3* v, int k, icf_real x)
-{
-    if (k == 0) {
-        v->x = x;
-    } else if (k == 1) {
-        v->y = x;
-    } else {
-        v->z = x;
-    }
+    return k == 0   ? icf_vec3_make(0, -u.z, u.y)
+           : k == 1 ? icf_vec3_make(u.z, 0, -u.x)
+                    : icf_vec3_make(-u.y, u.x, 0);
 }
 
 /* The depth of a segment that reaches into the box: the least over the faces and over the planes that
@@ -1331,12 +1323,10 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
         }
     }
     out->n = icf_vec3_make(0, 0, 0);
-    icfi_gset(&out->n, axis, icfi_gpart(p, axis) < 0 ? (icf_real)-1 : (icf_real)1);
+    icfi_gset(&out->n, axis, icfi_gsign(icfi_gpart(p, axis)));
     best += slack;
     for (k = 0; k < 3; k++) {
-        n = k == 0   ? icf_vec3_make(0, -u.z, u.y)
-            : k == 1 ? icf_vec3_make(u.z, 0, -u.x)
-                     : icf_vec3_make(-u.y, u.x, 0);
+        n = icfi_gacross_axis(k, u);
         if (icf_vec3_dot(n, n) < 256 * ICFI_GEPS * ICFI_GEPS) continue;
         icfi_gunit(&n);
         s = ICF_FABS(icf_vec3_dot(p, n)) - h.x * ICF_FABS(n.x) - h.y * ICF_FABS(n.y) -
@@ -1400,9 +1390,7 @@ static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_
                    : i;
     }
     if (in_x + in_y + in_z > 0) {
-        c = edge == 0   ? icf_vec3_make(0, -u.z, u.y)
-            : edge == 1 ? icf_vec3_make(u.z, 0, -u.x)
-                        : icf_vec3_make(-u.y, u.x, 0);
+        c = icfi_gacross_axis(edge, u);
         // of two rims as near as rounding can tell, the other one's normal is far from the face's
         if (icfi_gunit(&c) * l > out->d && ICF_FABS(icf_vec3_dot(c, n)) > ICF_R(0.5)) {
             out->n = icf_vec3_dot(c, n) < 0 ? icf_vec3_neg(c) : c;
@@ -1467,9 +1455,8 @@ static inline void icfi_gboxes_make(const icfi_gplace* fa, icf_vec3 a, const icf
                                     icf_vec3 b, icfi_gboxes* x)
 {
     icf_vec3 t = icfi_gto(fa, icf_vec3_sub(fb->p, fa->p));
-    icfi_gto3(icfi_gto(fb, fa->x), x->c[0]);
-    icfi_gto3(icfi_gto(fb, fa->y), x->c[1]);
-    icfi_gto3(icfi_gto(fb, fa->z), x->c[2]);
+    int i;
+    for (i = 0; i < 3; i++) icfi_gto3(icfi_gto(fb, fa->axis[i]), x->c[i]);
     icfi_gto3(t, x->t);
     icfi_gto3(a, x->a);
     icfi_gto3(b, x->b);
@@ -1531,8 +1518,8 @@ static inline icf_real icfi_gsigned_square(icf_real x)
 
 /* Whether the edges i and j may have a gap above `best`, of which `floor_square` is the signed square:
    the gap before it is divided by the length of the normal, with room for rounding */
-ICFI_GALWAYS int icfi_gboxes_edge_may(const icfi_gboxes* x, const icf_real m[3][3], int i, int j,
-                                      icf_real slack, icf_real floor_square)
+ICFI_INLINE int icfi_gboxes_edge_may(const icfi_gboxes* x, const icf_real m[3][3], int i, int j,
+                                     icf_real slack, icf_real floor_square)
 {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
     icf_real s =
@@ -1541,6 +1528,25 @@ ICFI_GALWAYS int icfi_gboxes_edge_may(const icfi_gboxes* x, const icf_real m[3][
         slack;
     icf_real square = m[i1][j] * m[i1][j] + m[i2][j] * m[i2][j];
     return icfi_gsigned_square(s) > floor_square * square;
+}
+
+/* The gaps along the faces of A (0 to 2) and of B; t: the centre of B in its own frame, m: |c| */
+ICFI_INLINE void icfi_gboxes_faces(const icfi_gboxes* x, icf_real m[3][3], icf_real t[3],
+                                   icf_real face[6])
+{
+    int i;
+    for (i = 0; i < 3; i++) {
+        m[i][0] = ICF_FABS(x->c[i][0]);
+        m[i][1] = ICF_FABS(x->c[i][1]);
+        m[i][2] = ICF_FABS(x->c[i][2]);
+        face[i] =
+            ICF_FABS(x->t[i]) - x->a[i] - x->b[0] * m[i][0] - x->b[1] * m[i][1] - x->b[2] * m[i][2];
+    }
+    for (i = 0; i < 3; i++) {
+        t[i] = icfi_gon_b(x, x->t, i);
+        face[3 + i] =
+            ICF_FABS(t[i]) - x->b[i] - x->a[0] * m[0][i] - x->a[1] * m[1][i] - x->a[2] * m[2][i];
+    }
 }
 
 /* The direction of the largest gap. 0, and nothing found out, if one is above the limit. Of
@@ -1553,24 +1559,7 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
     int i, j, worse, which;
     icfi_gaxis edge;
 
-#define ICFI_GFACE_A(i) \
-    m[i][0] = ICF_FABS(x->c[i][0]); \
-    m[i][1] = ICF_FABS(x->c[i][1]); \
-    m[i][2] = ICF_FABS(x->c[i][2]); \
-    face[i] = \
-        ICF_FABS(x->t[i]) - x->a[i] - x->b[0] * m[i][0] - x->b[1] * m[i][1] - x->b[2] * m[i][2];
-#define ICFI_GFACE_B(j) \
-    t[j] = icfi_gon_b(x, x->t, j); \
-    face[3 + j] = \
-        ICF_FABS(t[j]) - x->b[j] - x->a[0] * m[0][j] - x->a[1] * m[1][j] - x->a[2] * m[2][j];
-    ICFI_GFACE_A(0)
-    ICFI_GFACE_A(1)
-    ICFI_GFACE_A(2)
-    ICFI_GFACE_B(0)
-    ICFI_GFACE_B(1)
-    ICFI_GFACE_B(2)
-#undef ICFI_GFACE_A
-#undef ICFI_GFACE_B
+    icfi_gboxes_faces(x, m, t, face);
     best = icfi_max(icfi_max(icfi_max(face[0], face[1]), icfi_max(face[2], face[3])),
                     icfi_max(face[4], face[5]));
     if (best > limit) return 0;
@@ -1587,34 +1576,29 @@ static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, 
 
     // edges have to be better by more than rounding
     floor_square = icfi_gsigned_square(best + slack);
-#define ICFI_GEDGE(i, j) \
-    if (icfi_gboxes_edge_may(x, (const icf_real(*)[3])m, i, j, slack, floor_square) && \
-        icfi_gboxes_edge(x, i, j, best + slack, out)) { \
-        if (out->s > limit) return 0; \
-        best = out->s; \
-        floor_square = icfi_gsigned_square(best + slack); \
-    }
-    ICFI_GEDGE(0, 0)
-    ICFI_GEDGE(0, 1)
-    ICFI_GEDGE(0, 2)
-    ICFI_GEDGE(1, 0)
-    ICFI_GEDGE(1, 1)
-    ICFI_GEDGE(1, 2)
-    ICFI_GEDGE(2, 0)
-    ICFI_GEDGE(2, 1)
-    ICFI_GEDGE(2, 2)
-#undef ICFI_GEDGE
-
-    if (previous > 0 && previous != out->axis && previous <= 15) {
-        if (previous <= 6) {
-            if (face[previous - 1] >= out->s - keep) {
-                out->axis = previous;
-                out->s = face[previous - 1];
+    ICFI_GUNROLL
+    for (i = 0; i < 3; i++) {
+        ICFI_GUNROLL
+        for (j = 0; j < 3; j++) {
+            if (!icfi_gboxes_edge_may(x, (const icf_real(*)[3])m, i, j, slack, floor_square) ||
+                !icfi_gboxes_edge(x, i, j, best + slack, out)) {
+                continue;
             }
-        } else if (icfi_gboxes_edge(x, (previous - 7) / 3, (previous - 7) % 3, -ICF_REAL_MAX,
-                                    &edge)) {
-            if (edge.s >= out->s - keep) *out = edge;
+            if (out->s > limit) return 0;
+            best = out->s;
+            floor_square = icfi_gsigned_square(best + slack);
         }
+    }
+
+    if (previous > 0 && previous != out->axis && previous <= 6) {
+        if (face[previous - 1] >= out->s - keep) {
+            out->axis = previous;
+            out->s = face[previous - 1];
+        }
+    } else if (previous > 6 && previous != out->axis && previous <= 15) {
+        i = (previous - 7) / 3;
+        j = (previous - 7) % 3;
+        if (icfi_gboxes_edge(x, i, j, -ICF_REAL_MAX, &edge) && edge.s >= out->s - keep) *out = edge;
     }
     if (out->axis <= 3) {
         i = out->axis - 1;
@@ -1685,49 +1669,41 @@ static void icfi_gboxes_from_b(const icfi_gboxes* x, const icf_real v[3], int is
 /* the outermost edge of direction `skip` along n, and with `other` the one across the face that n is
    nearly normal to; 0 if there is no such. n is in the frame of the box */
 static int icfi_gouter_edge(const icf_real n[3], const icf_real h[3], int skip, int other,
-                            icf_vec3* out)
+                            icf_real out[3])
 {
     int k, tie = -1;
-    icf_real v[3];
     for (k = 0; k < 3; k++) {
-        v[k] = k == skip ? 0 : n[k] < 0 ? -h[k] : h[k];
+        out[k] = k == skip ? 0 : n[k] < 0 ? -h[k] : h[k];
         if (k != skip && ICF_FABS(n[k]) < 4096 * ICFI_GEPS) tie = k;
     }
-    if (other) {
-        if (tie < 0) return 0;
-        v[tie] = -v[tie];
-    }
-    *out = icf_vec3_make(v[0], v[1], v[2]);
-    return 1;
+    if (!other) return 1;
+    if (tie >= 0) out[tie] = -out[tie];
+    return tie >= 0;
 }
 
 static ICFI_GNOINLINE void icfi_gboxes_edges(const icfi_gboxes* x, const icfi_gaxis* edge,
                                              icfi_gnear* out)
 {
     int i = (edge->axis - 7) / 3, j = (edge->axis - 7) % 3, k, other_a, other_b;
-    icf_real nb[3], pb[3], v[3];
+    icf_real nb[3], pa[3], pb[3], from_b[3];
     icf_vec3 u = icf_vec3_make(0, 0, 0), w, p, q;
     icfi_gsegments near;
     icfi_gset(&u, i, 1);
     w = icf_vec3_make(x->c[0][j], x->c[1][j], x->c[2][j]);
     for (k = 0; k < 3; k++) nb[k] = -icfi_gon_b(x, edge->n, k);
     for (other_a = 0; other_a < 2; other_a++) {
-        if (!icfi_gouter_edge(edge->n, x->a, i, other_a, &p)) continue;
+        if (!icfi_gouter_edge(edge->n, x->a, i, other_a, pa)) continue;
+        p = icfi_gfrom3(pa);
         for (other_b = 0; other_b < 2; other_b++) {
-            if (!icfi_gouter_edge(nb, x->b, j, other_b, &q)) continue;
-            v[0] = q.x;
-            v[1] = q.y;
-            v[2] = q.z;
-            icfi_gboxes_from_b(x, v, 1, pb);
-            q = icf_vec3_make(pb[0], pb[1], pb[2]);
+            if (!icfi_gouter_edge(nb, x->b, j, other_b, from_b)) continue;
+            icfi_gboxes_from_b(x, from_b, 1, pb);
+            q = icfi_gfrom3(pb);
             icfi_gsegment_segment(icf_vec3_sub(q, p), u, x->a[i], w, x->b[j], &near);
             if (near.d * near.d >= out->square) continue;
             out->square = near.d * near.d;
-            for (k = 0; k < 3; k++) {
-                out->p[k] = icfi_gpart(p, k) + near.s * icfi_gpart(u, k);
-                out->q[k] = icfi_gpart(q, k) + near.t * icfi_gpart(w, k);
-                out->n[k] = icfi_gpart(near.n, k);
-            }
+            icfi_gto3(icf_vec3_add_scaled(p, near.s, u), out->p);
+            icfi_gto3(icf_vec3_add_scaled(q, near.t, w), out->q);
+            icfi_gto3(near.n, out->n);
         }
     }
 }
@@ -1748,7 +1724,8 @@ static ICFI_GNOINLINE void icfi_gboxes_nearest(const icfi_gboxes* x, icf_real s,
 {
     icfi_gboxes y;
     icfi_gaxis edge;
-    icf_real slack = 64 * ICFI_GEPS * x->size, square, v[3];
+    icfi_gnear seen;
+    icf_real slack = 64 * ICFI_GEPS * x->size, square;
     int i, j, k;
 
     // corners of B and A, then of A and B, seen from B
@@ -1758,11 +1735,11 @@ static ICFI_GNOINLINE void icfi_gboxes_nearest(const icfi_gboxes* x, icf_real s,
     icfi_gboxes_swap(x, &y);
     icfi_gboxes_corners(&y, near);
     if (near->square < square) {
-        for (k = 0; k < 3; k++) v[k] = near->q[k];
-        icfi_gboxes_from_b(x, near->p, 1, near->q);
-        icfi_gboxes_from_b(x, v, 1, near->p);
-        icfi_gboxes_from_b(x, near->n, 0, v);
-        for (k = 0; k < 3; k++) near->n[k] = -v[k];
+        seen = *near;
+        icfi_gboxes_from_b(x, seen.p, 1, near->q);
+        icfi_gboxes_from_b(x, seen.q, 1, near->p);
+        icfi_gboxes_from_b(x, seen.n, 0, near->n);
+        for (k = 0; k < 3; k++) near->n[k] = -near->n[k];
     }
     for (i = 0; i < 3; i++) {
         for (j = 0; j < 3; j++) {
@@ -1780,23 +1757,18 @@ static ICFI_GNOINLINE void icfi_gboxes_distance(const icfi_gboxes* x, icfi_gaxis
     icfi_gnear near;
     icf_real slack = 64 * ICFI_GEPS * x->size;
     icf_vec3 n;
-    int k;
 
     // the largest gap is the distance if its corner is over the face, its edges where they cross
     if (icfi_gboxes_witness(x, axis, p, q)) return;
     icfi_gboxes_nearest(x, axis->s, &near);
-    for (k = 0; k < 3; k++) {
-        p[k] = near.p[k];
-        q[k] = near.q[k];
-    }
+    ICFI_GCOPY(p, near.p, sizeof near.p);
+    ICFI_GCOPY(q, near.q, sizeof near.q);
 
     // where all but touching corners leave no direction, that of the gap is as good as any
-    n = icf_vec3_make(near.n[0], near.n[1], near.n[2]);
+    n = icfi_gfrom3(near.n);
     if (near.square > slack * slack && icfi_gunit(&n) > 0) {
         axis->s = ICF_SQRT(near.square);
-        axis->n[0] = n.x;
-        axis->n[1] = n.y;
-        axis->n[2] = n.z;
+        icfi_gto3(n, axis->n);
     }
 }
 
@@ -1821,7 +1793,7 @@ typedef struct icfi_gpatch {
 
 /* The largest of three; *at becomes which. Like all of the patch without a branch: which faces, edges
    and corners there are is as good as random to a processor. */
-ICFI_GALWAYS icf_real icfi_glargest(const icf_real x[3], int* at)
+ICFI_INLINE icf_real icfi_glargest(const icf_real x[3], int* at)
 {
     icf_real a = ICF_FABS(x[0]), b = ICF_FABS(x[1]), c = ICF_FABS(x[2]), most = icfi_max(b, a);
     int second = b > a, third = c > most;
@@ -1902,8 +1874,7 @@ typedef struct icfi_gpatch_edges_pair {
     icf_real half[2], wide[2], most, more;
 } icfi_gpatch_edges_pair;
 
-ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_corners* out,
-                                   int at)
+ICFI_INLINE void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_corners* out, int at)
 {
     icfi_gtwo most = icfi_gboth(e->most), least = icfi_gboth(-e->most), low, high, exact;
     low = icfi_gmost2(icfi_gsub2(e->middle[0], icfi_gboth(e->wide[0])),
@@ -1925,7 +1896,7 @@ ICFI_GALWAYS void icfi_gpatch_clip(const icfi_gpatch_edges_pair* e, icfi_gpatch_
 }
 
 /* x, of the same sign and not so near 0 that 1 / x would overflow: `least` makes no difference */
-ICFI_GALWAYS icf_real icfi_gnot_zero(icf_real x, icf_real least)
+ICFI_INLINE icf_real icfi_gnot_zero(icf_real x, icf_real least)
 {
     return icfi_max(ICF_FABS(x), least) * icfi_gsign(x);
 }
@@ -1976,7 +1947,7 @@ typedef struct icfi_gpatch_faces {
     icfi_gtwo over[2], size[2]; // of p and q: 1 / u and 1 / v, and without sign
 } icfi_gpatch_faces;
 
-ICFI_GALWAYS void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
+ICFI_INLINE void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
 {
     // cppcheck-suppress ctuuninitvar ; `most` and `slack` are there, and the rest is written
     icf_real signs[2], cross, inverse, tiny = f->slack * ICF_R(0.0625), *p = f->pq[0],
@@ -2008,8 +1979,8 @@ ICFI_GALWAYS void icfi_gpatch_turn(const icfi_gpatch* x, icfi_gpatch_faces* f)
 }
 
 /* The edges of the parallelogram along p (k 0) or q */
-ICFI_GALWAYS void icfi_gpatch_other(const icfi_gpatch_faces* f, int k, int at,
-                                    icfi_gpatch_corners* out)
+ICFI_INLINE void icfi_gpatch_other(const icfi_gpatch_faces* f, int k, int at,
+                                   icfi_gpatch_corners* out)
 {
     const icf_real *way = f->pq[k], *aside = f->pq[1 - k], sign = (icf_real)(2 * k - 1);
     icfi_gtwo half = icfi_gmul2(icfi_gtwo_of(f->most[0], f->most[1]), f->size[k]);
@@ -2033,8 +2004,8 @@ ICFI_GALWAYS void icfi_gpatch_other(const icfi_gpatch_faces* f, int k, int at,
 }
 
 /* The edges of the rectangle along u (i 0), below and above, or along v, on the right and left */
-ICFI_GALWAYS void icfi_gpatch_own(const icfi_gpatch_faces* f, int i, int at,
-                                  icfi_gpatch_corners* out)
+ICFI_INLINE void icfi_gpatch_own(const icfi_gpatch_faces* f, int i, int at,
+                                 icfi_gpatch_corners* out)
 {
     int j = 1 - i, k;
     icfi_gtwo side = icfi_gsides2(1), d;
@@ -2086,8 +2057,8 @@ static ICFI_GNOINLINE void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, ic
 /* Keeps what of a polygon has sign x[k] <= most; corners are (u, v, height). Answers how many corners
    are left in `out`. Which corners are inside is as good as random to a processor, so there is nothing
    to guess here: every crossing is computed and written, and written over where there was none. */
-ICFI_GALWAYS int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3], int k,
-                           icf_real sign, icf_real most)
+ICFI_INLINE int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3], int k,
+                          icf_real sign, icf_real most)
 {
     int i, n = 0, k1 = k == 2 ? 0 : k + 1, k2 = k == 0 ? 2 : k - 1;
     const icf_real* p = in[count - 1];
@@ -2109,21 +2080,39 @@ ICFI_GALWAYS int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3
     return n;
 }
 
-/* The same, with what is higher than `level` cut off first, which mostly leaves little to cut; then what
-   reaches beyond the rectangle, side by side. Sizes are those before that. */
+/* The corners of the other's face, in order around, as (u, v, height) */
+static inline void icfi_gpatch_all(const icfi_gpatch* x, icf_real corner[4][3])
+{
+    int k;
+    for (k = 0; k < 3; k++) {
+        icf_real a = x->map[0][k] - x->map[1][k], b = x->map[0][k] + x->map[1][k];
+        corner[0][k] = a - x->map[2][k];
+        corner[1][k] = b - x->map[2][k];
+        corner[2][k] = b + x->map[2][k];
+        corner[3][k] = a + x->map[2][k];
+    }
+}
+
+static inline void icfi_gpatch_take(icfi_gpatch* x, const icf_real (*corner)[3], int count)
+{
+    int k;
+    x->count = count;
+    for (k = 0; k < count; k++) {
+        x->u[k] = corner[k][0];
+        x->v[k] = corner[k][1];
+        x->height[k] = corner[k][2];
+    }
+}
+
+/* The same, but first cuts off all that is higher than `level`, which mostly leaves little more to cut; then,
+   side by side, all beyond the rectangle. low .. high: the sizes between the two */
 static ICFI_GNOINLINE void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_real most_v,
                                            icf_real level, icf_real low[2], icf_real high[2])
 {
-    icf_real first[10][3], second[10][3], reach;
+    icf_real first[10][3], second[10][3];
     icf_real(*now)[3] = second, (*next)[3] = first, (*swap)[3];
     int k, count;
-    for (k = 0; k < 3; k++) {
-        icf_real a = x->map[0][k] - x->map[1][k], b = x->map[0][k] + x->map[1][k];
-        first[0][k] = a - x->map[2][k];
-        first[1][k] = b - x->map[2][k];
-        first[2][k] = b + x->map[2][k];
-        first[3][k] = a + x->map[2][k];
-    }
+    icfi_gpatch_all(x, first);
     x->count = 0;
     count = icfi_gcut(4, (const icf_real(*)[3])first, second, 2, 1, level);
     if (!count) return;
@@ -2135,29 +2124,17 @@ static ICFI_GNOINLINE void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_
         low[1] = icfi_min(now[k][1], low[1]);
         high[1] = icfi_max(now[k][1], high[1]);
     }
-#define ICFI_GCUT(k, sign, most) \
-    if (reach > most) { \
-        count = icfi_gcut(count, (const icf_real(*)[3])now, next, k, sign, most); \
-        swap = now; \
-        now = next; \
-        next = swap; \
-        if (!count) return; \
+    for (k = 0; k < 4 && count; k++) {
+        const int axis = k / 2, upper = k % 2 == 0;
+        const icf_real most = axis ? most_v : most_u;
+        if (!((upper ? high[axis] : -low[axis]) > most)) continue;
+        count = icfi_gcut(count, (const icf_real(*)[3])now, next, axis,
+                          upper ? (icf_real)1 : (icf_real)-1, most);
+        swap = now;
+        now = next;
+        next = swap;
     }
-    reach = high[0];
-    ICFI_GCUT(0, 1, most_u)
-    reach = -low[0];
-    ICFI_GCUT(0, -1, most_u)
-    reach = high[1];
-    ICFI_GCUT(1, 1, most_v)
-    reach = -low[1];
-    ICFI_GCUT(1, -1, most_v)
-#undef ICFI_GCUT
-    x->count = count;
-    for (k = 0; k < count; k++) {
-        x->u[k] = now[k][0];
-        x->v[k] = now[k][1];
-        x->height[k] = now[k][2];
-    }
+    icfi_gpatch_take(x, (const icf_real(*)[3])now, count);
 }
 
 /* The patch of two boxes along n, which is in the frame of A, from A to B. The reference is the box that
@@ -2189,18 +2166,9 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
         if (icfi_max(high[0], -low[0]) <= most_u + reach &&
             icfi_max(high[1], -low[1]) <= most_v + reach) {
             // all of it, as where a small box lies on a large one, or one of many on its like
-            for (k = 0; k < 4; k++) {
-                int j, s1 = k == 1 || k == 2 ? 1 : -1, s2 = k < 2 ? -1 : 1;
-                icf_real at[3];
-                for (j = 0; j < 3; j++) {
-                    at[j] = out->map[0][j] + (icf_real)s1 * out->map[1][j];
-                    at[j] += (icf_real)s2 * out->map[2][j];
-                }
-                out->u[k] = at[0];
-                out->v[k] = at[1];
-                out->height[k] = at[2];
-            }
-            out->count = 4;
+            icf_real corner[4][3];
+            icfi_gpatch_all(out, corner);
+            icfi_gpatch_take(out, (const icf_real(*)[3])corner, 4);
         } else {
             icfi_gpatch_edges(out, most_u, most_v, reach);
         }
@@ -2254,13 +2222,11 @@ static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gax
         count++;
     }
     icfi_gpatch_point(&patch, u / (icf_real)count, w / (icf_real)count, least, middle);
-    if (patch.swapped) {
-        icfi_gboxes_from_b(x, middle, 1, v);
-        for (k = 0; k < 3; k++) middle[k] = v[k];
-    }
+    if (patch.swapped) icfi_gboxes_from_b(x, middle, 1, v);
     for (k = 0; k < 3; k++) {
-        p[k] = middle[k] - ICF_R(0.5) * axis->s * axis->n[k];
-        q[k] = middle[k] + ICF_R(0.5) * axis->s * axis->n[k];
+        icf_real m = patch.swapped ? v[k] : middle[k];
+        p[k] = m - ICF_R(0.5) * axis->s * axis->n[k];
+        q[k] = m + ICF_R(0.5) * axis->s * axis->n[k];
     }
     return 1;
 }
@@ -2317,10 +2283,8 @@ static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_g
     if (axis->s > -1024 * ICFI_GEPS * x->size) {
         icfi_gnear near;
         icfi_gboxes_nearest(x, axis->s, &near);
-        for (k = 0; k < 3; k++) {
-            p[k] = near.p[k];
-            q[k] = near.q[k];
-        }
+        ICFI_GCOPY(p, near.p, sizeof near.p);
+        ICFI_GCOPY(q, near.q, sizeof near.q);
     }
     return 1;
 }
@@ -2452,7 +2416,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box(const icfi_gplaced* a, const icfi_g
 }
 
 /* Moves p and d to the end of an axis where n is lower; both ends equally low: not at all */
-ICFI_GALWAYS void icfi_glower(icf_vec3 axis, icf_real half, icf_vec3 n, icf_vec3* p, icf_vec3* d)
+ICFI_INLINE void icfi_glower(icf_vec3 axis, icf_real half, icf_vec3 n, icf_vec3* p, icf_vec3* d)
 {
     icf_real s = icf_vec3_dot(axis, n);
     s = ICF_FABS(s) < 64 * ICFI_GEPS ? 0 : s > 0 ? -half : half;
@@ -2469,10 +2433,10 @@ static ICFI_GNOINLINE void icfi_gsome_half_space(const icfi_gplaced* a, const ic
     icf_vec3 p = f->p, h = a->shape->half, n = icfi_gaxis_z(b);
     icf_vec3 d = icf_vec3_sub(p, icfi_gcenter(b));
     if (a->shape->kind == ICF_SHAPE_BOX) {
-        icfi_glower(f->x, h.x, n, &p, &d);
-        icfi_glower(f->y, h.y, n, &p, &d);
+        icfi_glower(f->axis[0], h.x, n, &p, &d);
+        icfi_glower(f->axis[1], h.y, n, &p, &d);
     }
-    icfi_glower(f->z, h.z, n, &p, &d);
+    icfi_glower(f->axis[2], h.z, n, &p, &d);
     icfi_gfinish(p, a->shape->radius, 0, icf_vec3_dot(n, d), icf_vec3_neg(n), out);
 }
 
@@ -2555,23 +2519,24 @@ ICF_API void icf_shape_point(const icf_shape* shape, const icf_transform* body, 
 static void icfi_gbounds(const icf_shape* shape, const icfi_gplace* f, icf_real margin,
                          icf_aabb* out)
 {
-    icf_vec3 h = shape->half, r, p = f->p;
+    const icf_vec3 x = f->axis[0], y = f->axis[1], z = f->axis[2], h = shape->half, p = f->p;
+    icf_vec3 r;
     icf_real size;
     int k;
     if (shape->kind == ICF_SHAPE_HALF_SPACE) {
         out->upper = icf_vec3_make(ICF_REAL_MAX, ICF_REAL_MAX, ICF_REAL_MAX);
         out->lower = icf_vec3_neg(out->upper);
         for (k = 0; k < 3; k++) {
-            icf_real n = icfi_gpart(f->z, k);
-            if (icfi_gpart(f->z, (k + 1) % 3) != 0 || icfi_gpart(f->z, (k + 2) % 3) != 0) continue;
+            icf_real n = icfi_gpart(z, k);
+            if (icfi_gpart(z, (k + 1) % 3) != 0 || icfi_gpart(z, (k + 2) % 3) != 0) continue;
             if (n > 0) icfi_gset(&out->upper, k, icfi_gpart(p, k) + margin);
             if (n < 0) icfi_gset(&out->lower, k, icfi_gpart(p, k) - margin);
         }
         return;
     }
-    r.x = ICF_FABS(f->x.x) * h.x + ICF_FABS(f->y.x) * h.y + ICF_FABS(f->z.x) * h.z;
-    r.y = ICF_FABS(f->x.y) * h.x + ICF_FABS(f->y.y) * h.y + ICF_FABS(f->z.y) * h.z;
-    r.z = ICF_FABS(f->x.z) * h.x + ICF_FABS(f->y.z) * h.y + ICF_FABS(f->z.z) * h.z;
+    r.x = ICF_FABS(x.x) * h.x + ICF_FABS(y.x) * h.y + ICF_FABS(z.x) * h.z;
+    r.y = ICF_FABS(x.y) * h.x + ICF_FABS(y.y) * h.y + ICF_FABS(z.y) * h.z;
+    r.z = ICF_FABS(x.z) * h.x + ICF_FABS(y.z) * h.y + ICF_FABS(z.z) * h.z;
     size = ICF_FABS(p.x) + ICF_FABS(p.y) + ICF_FABS(p.z) + h.x + h.y + h.z + shape->radius;
     margin += shape->radius + 8 * ICFI_GEPS * size;
     r = icf_vec3_make(r.x + margin, r.y + margin, r.z + margin);
@@ -2821,8 +2786,8 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
 
 /* The point where the distance is, when there is none so low: in place of a higher one of the same name,
    or as one more, or in place of the last */
-ICFI_GALWAYS void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance,
-                                   int most, uint32_t a, uint32_t b)
+ICFI_INLINE void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
+                                  uint32_t a, uint32_t b)
 {
     int k;
     for (k = 0; k < out->count; k++) {
@@ -2995,7 +2960,7 @@ static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* 
 /* ---- box and box */
 
 /* At which of two lower and two upper sides x is, in the bits that `bit` says: icfi_gside twice */
-ICFI_GALWAYS uint32_t icfi_gsides_of(icfi_gtwo x, icfi_gtwo most, const uint32_t bit[4])
+ICFI_INLINE uint32_t icfi_gsides_of(icfi_gtwo x, icfi_gtwo most, const uint32_t bit[4])
 {
     icfi_gtwo least = icfi_gsub2(icfi_gboth(0), most);
     return bit[icfi_gnot_less2(least, x)] | bit[icfi_gnot_less2(x, most)] << 1;
@@ -3101,20 +3066,6 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
                      icfi_gbox_code(b, x->b, least));
 }
 
-/* The middle of a face of a box, and the two axes along it */
-static inline void icfi_gface_axes(const icfi_gplace* f, int face, icf_real at, icf_vec3* o,
-                                   icf_vec3* e1, icf_vec3* e2)
-{
-    const icf_vec3* axes[3];
-    axes[0] = &f->x;
-    axes[1] = &f->y;
-    axes[2] = &f->z;
-    *o = icf_vec3_add_scaled(f->p, at, *axes[face]);
-    face = icfi_gnext(face);
-    *e1 = *axes[face];
-    *e2 = *axes[icfi_gnext(face)];
-}
-
 /* the points of a patch */
 static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const icfi_gaxis* axis,
                                                   const icfi_gplace* fa, const icfi_gplace* fb,
@@ -3141,8 +3092,11 @@ static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const ic
     // in the world, a corner is o + u along the one side of the face + v along the other + half its
     // height along the normal
     f = patch.swapped ? fb : fa;
-    icfi_gface_axes(f, patch.face, (icf_real)(2 * patch.above - 1) * patch.a[patch.face], &o, &e1,
-                    &e2);
+    k = patch.face;
+    o = icf_vec3_add_scaled(f->p, (icf_real)(2 * patch.above - 1) * patch.a[k], f->axis[k]);
+    k = icfi_gnext(k);
+    e1 = f->axis[k];
+    e2 = f->axis[icfi_gnext(k)];
     n = icfi_gfrom(f, icfi_gfrom3(patch.n));
     for (k = 0; k < ring.count; k++) {
         int at = ring.at[k];
@@ -3274,8 +3228,8 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icfi_gplaced* pa, const
 static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_vec3 n, int k,
                            icf_real range[4])
 {
-    icf_real sign = icfi_gpart(n, k) < 0 ? (icf_real)-1 : (icf_real)1, nk = icfi_gpart(n, k);
-    icf_real height = (icfi_gpart(p, k) - sign * icfi_gpart(h, k)) / nk;
+    icf_real nk = icfi_gpart(n, k);
+    icf_real height = (icfi_gpart(p, k) - icfi_gsign(nk) * icfi_gpart(h, k)) / nk;
     icf_real slope = icfi_gpart(u, k) / nk, low = -l, high = l;
     int j;
     for (j = 0; j < 3; j++) {
@@ -3380,7 +3334,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
             if ((most == 1 || !(a->half.z > 0)) && (k ? local.z >= 0 : local.z < 0)) continue;
             height[0] = level - a->radius + side * local.z;
             if (height[0] > margin) continue;
-            x = icf_vec3_add_scaled(icf_vec3_add_scaled(c, side, fa->z),
+            x = icf_vec3_add_scaled(icf_vec3_add_scaled(c, side, fa->axis[2]),
                                     -a->radius - ICF_R(0.5) * height[0], n);
             icfi_gadd_point(out, x, height[0], 0, k ? 2u : 1u, 1);
         }
@@ -5440,8 +5394,8 @@ static inline int icfi_is_within(const icfi_collider_cache* a, const icfi_collid
     icf_vec3 d = icf_vec3_sub(b->place.p, a->place.p);
     icf_real reach = a->reach + b->reach + margin;
     reach += 64 * ICFI_GEPS * (reach + ICF_FABS(d.x) + ICF_FABS(d.y) + ICF_FABS(d.z));
-    if (!(a->size > 0)) return b->size > 0 && icf_vec3_dot(a->place.z, d) <= reach;
-    if (!(b->size > 0)) return -icf_vec3_dot(b->place.z, d) <= reach;
+    if (!(a->size > 0)) return b->size > 0 && icf_vec3_dot(a->place.axis[2], d) <= reach;
+    if (!(b->size > 0)) return -icf_vec3_dot(b->place.axis[2], d) <= reach;
     return icf_vec3_dot(d, d) <= reach * reach;
 }
 
