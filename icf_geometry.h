@@ -4535,10 +4535,10 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // Layer 13: the scene
 // >>scene
 /* Offers to those below: icfi_collider, icfi_collider_cache, icfi_collider_name, icfi_collider_remove,
-   icfi_is_ground, icfi_pair_now, icfi_pair_state, ICFI_PLACE_AT, icfi_scene_compose, icfi_scene_event_fill,
-   icfi_scene_header, icfi_scene_is, ICFI_SCENE_MAGIC, icfi_scene_of_world, icfi_scene_point,
-   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_scene_turn, icfi_stage, icfi_stage_begin,
-   icfi_stage_open */
+   icfi_is_ground, icfi_is_sensor, icfi_pair_now, icfi_pair_state, icfi_same_body, icfi_scene_compose,
+   icfi_scene_event_add, icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers,
+   icfi_scene_of_world, icfi_scene_point, icfi_scene_refuse, icfi_scene_room, icfi_scene_session,
+   icfi_scene_turn, icfi_stage, icfi_stage_begin, icfi_stage_open */
 
 /* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
    meet, a manifold, whose points become touches of the world; the step of the world; and what of that
@@ -4553,7 +4553,6 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 #define ICFI_SCENE_MAGIC 0x1cf5ce5eu
 #define ICFI_SCENE_COOKIE 0x1cf05ce0
 #define ICFI_COLLIDER_COOKIE 0x1cf0c011
-#define ICFI_PLACE_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
 
 typedef struct icfi_collider {
     icf_shape shape;
@@ -4661,18 +4660,20 @@ ICF_API icf_collider_def icf_default_collider_def(void)
     return d;
 }
 
-static const char* icfi_scene_def_check(const icf_scene_def* d)
+/* What is wrong with the numbers of a scene, which are in its def and in saved bytes; or NULL */
+static const char* icfi_scene_numbers(int32_t colliders, int32_t pairs, int32_t points,
+                                      icf_real margin)
 {
-    if (d->colliders < 0 || d->colliders > 0x1ffffff) return "colliders";
-    if (d->pairs < 0 || d->pairs > 0x1ffffff) return "pairs";
-    if (d->points < 1 || d->points > ICF_MANIFOLD_POINTS) return "points";
-    if (!(d->margin >= 0) || d->margin > 1) return "margin";
-    return icf_world_bytes(&d->world) ? NULL : "world";
+    if (colliders < 0 || colliders > 0x1ffffff) return "colliders";
+    if (pairs < 0 || pairs > 0x1ffffff) return "pairs";
+    if (points < 1 || points > ICF_MANIFOLD_POINTS) return "points";
+    return !(margin >= 0) || margin > 1 ? "margin" : NULL;
 }
 
-static size_t icfi_scene_up(size_t n)
+static const char* icfi_scene_def_check(const icf_scene_def* d)
 {
-    return (n + 31) / 32 * 32;
+    const char* wrong = icfi_scene_numbers(d->colliders, d->pairs, d->points, d->margin);
+    return wrong ? wrong : icf_world_bytes(&d->world) ? NULL : "world";
 }
 
 static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
@@ -4683,30 +4684,31 @@ static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
     return d;
 }
 
+/* The next part of a block, or NULL without one. *at becomes where the part after it begins. */
+static void* icfi_stage_part(void* memory, size_t* at, size_t bytes)
+{
+    void* part = memory ? (unsigned char*)memory + *at : NULL;
+    *at += (bytes + 31) / 32 * 32;
+    return part;
+}
+
 /* Where everything is in the scene's own block; or, without one, answers its size. */
 static size_t icfi_stage_layout(const icfi_scene_header* h, void* memory, icfi_stage* s)
 {
-    size_t c = (size_t)h->colliders, p = (size_t)h->pairs, at = 0, of[8];
-    of[0] = at, at += icfi_scene_up(sizeof(icfi_scene_header));
-    of[1] = at, at += icfi_scene_up(c * sizeof(icfi_collider));
-    of[2] = at, at += icfi_scene_up(p * sizeof(icfi_pair_state));
-    of[3] = at, at += icfi_scene_up(sizeof(icfi_scene_session));
-    of[4] = at, at += icfi_scene_up(c * sizeof(icfi_collider_cache));
-    of[5] = at, at += icfi_scene_up(p * sizeof(icfi_pair_now));
-    of[6] = at, at += icfi_scene_up(3 * p * sizeof(icf_scene_event));
-    of[7] = at;
-    if (!memory) {
-        icf_broad_phase_def broad = icfi_scene_broad(h);
-        return at + icfi_scene_up(icf_broad_phase_bytes(&broad));
-    }
-    s->header = ICFI_PLACE_AT(icfi_scene_header, memory, of[0]);
-    s->collider = ICFI_PLACE_AT(icfi_collider, memory, of[1]);
-    s->pair = ICFI_PLACE_AT(icfi_pair_state, memory, of[2]);
-    s->session = ICFI_PLACE_AT(icfi_scene_session, memory, of[3]);
-    s->seen = ICFI_PLACE_AT(icfi_collider_cache, memory, of[4]);
-    s->now = ICFI_PLACE_AT(icfi_pair_now, memory, of[5]);
-    s->event = ICFI_PLACE_AT(icf_scene_event, memory, of[6]);
-    s->broad = ICFI_PLACE_AT(icf_broad_phase, memory, of[7]);
+    const size_t c = (size_t)h->colliders, p = (size_t)h->pairs;
+    size_t at = 0;
+    icf_broad_phase_def broad;
+    s->header = (icfi_scene_header*)icfi_stage_part(memory, &at, sizeof *s->header);
+    s->collider = (icfi_collider*)icfi_stage_part(memory, &at, c * sizeof *s->collider);
+    s->pair = (icfi_pair_state*)icfi_stage_part(memory, &at, p * sizeof *s->pair);
+    s->session = (icfi_scene_session*)icfi_stage_part(memory, &at, sizeof *s->session);
+    s->seen = (icfi_collider_cache*)icfi_stage_part(memory, &at, c * sizeof *s->seen);
+    s->now = (icfi_pair_now*)icfi_stage_part(memory, &at, p * sizeof *s->now);
+    s->event = (icf_scene_event*)icfi_stage_part(memory, &at, 3 * p * sizeof *s->event);
+    s->broad = (icf_broad_phase*)icfi_stage_part(memory, &at, 0);
+    if (memory) return at;
+    broad = icfi_scene_broad(h);
+    (void)icfi_stage_part(memory, &at, icf_broad_phase_bytes(&broad));
     return at;
 }
 
@@ -4724,16 +4726,18 @@ static void icfi_scene_header_make(icfi_scene_header* h, const icf_scene_def* d)
     h->collider_free = -1;
 }
 
-static int icfi_scene_is(const icf_scene* s)
+static icfi_scene_header* icfi_scene_header_of(const icf_scene* scene)
 {
-    return s && s->memory &&
-           ICFI_PLACE_AT(const icfi_scene_header, s->memory, 0)->magic == ICFI_SCENE_MAGIC;
+    return (icfi_scene_header*)scene->memory;
 }
 
-static void icfi_stage_open(const icf_scene* scene, icfi_stage* s)
+/* Whether it is a scene; if so, finds its parts. */
+static int icfi_stage_open(const icf_scene* scene, icfi_stage* s)
 {
-    (void)icfi_stage_layout(ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0), scene->memory,
-                            s);
+    if (!scene || !scene->memory) return 0;
+    if (icfi_scene_header_of(scene)->magic != ICFI_SCENE_MAGIC) return 0;
+    (void)icfi_stage_layout(icfi_scene_header_of(scene), scene->memory, s);
+    return 1;
 }
 
 /* Starts the cache: nothing of what is in it is known to be right. */
@@ -4773,8 +4777,9 @@ static icf_result icfi_scene_of_world(icf_scene* s, icf_result result)
 static size_t icfi_scene_own_bytes(const icf_scene_def* def)
 {
     icfi_scene_header h;
+    icfi_stage none;
     icfi_scene_header_make(&h, def);
-    return icfi_stage_layout(&h, NULL, NULL);
+    return icfi_stage_layout(&h, NULL, &none);
 }
 
 ICF_API size_t icf_scene_bytes(const icf_scene_def* def)
@@ -4796,11 +4801,25 @@ static icf_result icfi_scene_def_result(icf_scene* scene, const icf_scene_def* d
     return ICF_RESULT_OK;
 }
 
+/* Starts a scene around a world, with a block of its own. */
+static icf_result icfi_scene_begin(icf_scene* scene, const icf_world* world, void* memory,
+                                   const icf_scene_def* def)
+{
+    icfi_stage s;
+    ICFI_GFILL(scene, 0, sizeof *scene);
+    scene->world = *world;
+    scene->memory = memory;
+    scene->bytes = icfi_scene_own_bytes(def);
+    icfi_scene_header_make(icfi_scene_header_of(scene), def);
+    (void)icfi_stage_open(scene, &s);
+    icfi_stage_begin(&s);
+    return ICF_RESULT_OK;
+}
+
 ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
                                   const icf_scene_def* def)
 {
     icf_world world;
-    icfi_stage s;
     size_t own;
     icf_result result = icfi_scene_def_result(scene, def);
     if (result != ICF_RESULT_OK) return result;
@@ -4810,15 +4829,7 @@ ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
     own = icfi_scene_own_bytes(def);
     ICFI_GFILL(&world, 0, sizeof world);
     result = icf_world_init(&world, (unsigned char*)memory + own, bytes - own, &def->world);
-    if (result != ICF_RESULT_OK) return result;
-    ICFI_GFILL(scene, 0, sizeof *scene);
-    scene->world = world;
-    scene->memory = memory;
-    scene->bytes = own;
-    icfi_scene_header_make(ICFI_PLACE_AT(icfi_scene_header, memory, 0), def);
-    icfi_stage_open(scene, &s);
-    icfi_stage_begin(&s);
-    return ICF_RESULT_OK;
+    return result == ICF_RESULT_OK ? icfi_scene_begin(scene, &world, memory, def) : result;
 }
 
 #ifndef ICF_NO_MALLOC
@@ -4829,17 +4840,17 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     icfi_scene_header h;
     size_t bytes;
     void* memory;
-    icfi_stage_open(scene, &from);
+    (void)icfi_stage_open(scene, &from);
     h = *from.header;
     h.colliders = colliders > h.colliders ? colliders : h.colliders;
     h.pairs = pairs > h.pairs ? pairs : h.pairs;
-    bytes = icfi_stage_layout(&h, NULL, NULL);
+    bytes = icfi_stage_layout(&h, NULL, &to);
     memory = ICF_MALLOC(bytes);
     if (!memory) return icfi_scene_refuse(scene, ICF_RESULT_NO_MEMORY, "memory");
-    *ICFI_PLACE_AT(icfi_scene_header, memory, 0) = h;
     scene->memory = memory;
     scene->bytes = bytes;
-    icfi_stage_open(scene, &to);
+    *icfi_scene_header_of(scene) = h;
+    (void)icfi_stage_open(scene, &to);
     ICFI_GCOPY(to.collider, from.collider, (size_t)h.collider_end * sizeof *to.collider);
     ICFI_GCOPY(to.pair, from.pair, (size_t)h.pair_count * sizeof *to.pair);
     icfi_stage_begin(&to);
@@ -4856,7 +4867,6 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
 
 ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def)
 {
-    icfi_stage s;
     icf_world world;
     void* memory;
     icf_result result = icfi_scene_def_result(scene, def);
@@ -4869,15 +4879,9 @@ ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def)
         ICF_FREE(memory);
         return result;
     }
-    ICFI_GFILL(scene, 0, sizeof *scene);
-    scene->world = world;
+    result = icfi_scene_begin(scene, &world, memory, def);
     scene->owner = 1;
-    scene->memory = memory;
-    scene->bytes = icfi_scene_own_bytes(def);
-    icfi_scene_header_make(ICFI_PLACE_AT(icfi_scene_header, memory, 0), def);
-    icfi_stage_open(scene, &s);
-    icfi_stage_begin(&s);
-    return ICF_RESULT_OK;
+    return result;
 }
 
 ICF_API void icf_scene_destroy(icf_scene* scene)
@@ -4893,7 +4897,7 @@ ICF_API void icf_scene_destroy(icf_scene* scene)
 static icf_result icfi_scene_room(icf_scene* scene, int32_t colliders, int32_t pairs,
                                   const char* what)
 {
-    const icfi_scene_header* h = ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0);
+    const icfi_scene_header* h = icfi_scene_header_of(scene);
     if (colliders <= h->colliders && pairs <= h->pairs) return ICF_RESULT_OK;
 #ifndef ICF_NO_MALLOC
     if (scene->owner) {
@@ -4926,11 +4930,18 @@ static icfi_collider* icfi_find_collider(const icf_scene* scene, icf_collider na
 {
     icfi_stage s;
     icfi_collider* c;
-    if (!icfi_scene_is(scene) || !name.generation) return NULL;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || !name.generation) return NULL;
     if (name.index >= (uint32_t)s.header->collider_end) return NULL;
     c = s.collider + name.index;
     return (c->flags & 1u) && c->generation == name.generation ? c : NULL;
+}
+
+static icf_collider icfi_collider_name(const icfi_stage* s, int32_t slot)
+{
+    icf_collider c;
+    c.index = (uint32_t)slot;
+    c.generation = s->collider[slot].generation;
+    return c;
 }
 
 ICF_API int icf_collider_is_valid(const icf_scene* scene, icf_collider collider)
@@ -4941,6 +4952,11 @@ ICF_API int icf_collider_is_valid(const icf_scene* scene, icf_collider collider)
 static int icfi_is_ground(icf_body b)
 {
     return !b.index && !b.generation;
+}
+
+static int icfi_same_body(icf_body a, icf_body b)
+{
+    return a.index == b.index && a.generation == b.generation;
 }
 
 static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* d)
@@ -4990,15 +5006,14 @@ ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def*
     icf_result result;
     int32_t slot;
     uint32_t generation = 0;
-    if (!icfi_scene_is(scene) || !def || !collider) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_stage_open(scene, &s) || !def || !collider) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_collider_check(scene, def);
     if (result != ICF_RESULT_OK) return result;
-    icfi_stage_open(scene, &s);
     slot = s.header->collider_free;
     if (slot < 0) {
         result = icfi_scene_room(scene, s.header->collider_end + 1, 0, "colliders");
         if (result != ICF_RESULT_OK) return result;
-        icfi_stage_open(scene, &s);
+        (void)icfi_stage_open(scene, &s);
         slot = s.header->collider_end++;
     } else {
         s.header->collider_free = s.collider[slot].next;
@@ -5010,13 +5025,36 @@ ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def*
     c->body = def->body;
     c->next = -1;
     c->generation = generation + 1;
-    collider->index = (uint32_t)slot;
-    collider->generation = c->generation;
+    *collider = icfi_collider_name(&s, slot);
     return ICF_RESULT_OK;
 }
 
-static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
-                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse);
+/* Writes an event behind the last one. `count`: of the step's, or of those that ended since, which follow */
+static void icfi_scene_event_add(icfi_stage* s, int32_t* count, int32_t kind,
+                                 const icfi_pair_state* p, int32_t sensor, icf_real impulse)
+{
+    icf_scene_event* e = s->event + s->session->events + s->session->ended;
+    e->kind = kind;
+    e->sensor = sensor;
+    e->a = icfi_collider_name(s, p->a);
+    e->b = icfi_collider_name(s, p->b);
+    e->body_a = s->collider[p->a].body;
+    e->body_b = s->collider[p->b].body;
+    e->impulse = impulse;
+    ++*count;
+}
+
+static int32_t icfi_is_sensor(const icfi_stage* s, const icfi_pair_state* p)
+{
+    return ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0;
+}
+
+/* That a pair has no points any more, if it touched */
+static void icfi_scene_event_ended(icfi_stage* s, int32_t* count, const icfi_pair_state* p)
+{
+    if (!p->touching) return;
+    icfi_scene_event_add(s, count, ICF_EVENT_ENDED, p, icfi_is_sensor(s, p), 0);
+}
 
 /* Takes a collider and its pairs out. */
 static void icfi_collider_remove(icfi_stage* s, int32_t slot)
@@ -5025,19 +5063,17 @@ static void icfi_collider_remove(icfi_stage* s, int32_t slot)
     int32_t i, n = 0;
     for (i = 0; i < s->header->pair_count; i++) {
         const icfi_pair_state* p = s->pair + i;
-        if ((p->a != slot && p->b != slot) || !p->touching) continue;
-        icfi_scene_event_fill(s, s->event + s->session->events + s->session->ended++,
-                              ICF_EVENT_ENDED, p,
-                              ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0, 0);
+        if (p->a == slot || p->b == slot) {
+            icfi_scene_event_ended(s, &s->session->ended, p);
+        } else {
+            s->pair[n++] = *p;
+        }
     }
+    s->header->pair_count = n;
     c->flags = 0;
     c->generation++;
     c->next = s->header->collider_free;
     s->header->collider_free = slot;
-    for (i = 0; i < s->header->pair_count; i++) {
-        if (s->pair[i].a != slot && s->pair[i].b != slot) s->pair[n++] = s->pair[i];
-    }
-    s->header->pair_count = n;
     s->session->detected = 0;
     if (s->seen[slot].proxy) (void)icf_broad_phase_remove(s->broad, slot);
     ICFI_GFILL(s->seen + slot, 0, sizeof *s->seen);
@@ -5048,7 +5084,7 @@ ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider)
 {
     icfi_stage s;
     if (!icfi_find_collider(scene, collider)) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     icfi_collider_remove(&s, (int32_t)collider.index);
     return ICF_RESULT_OK;
 }
@@ -5080,11 +5116,11 @@ ICF_API icf_result icf_collider_set_def(icf_scene* scene, icf_collider collider,
     if (!c || !def) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_collider_check(scene, def);
     if (result != ICF_RESULT_OK) return result;
-    if (def->body.index != c->body.index || def->body.generation != c->body.generation) {
+    if (!icfi_same_body(def->body, c->body)) {
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "body");
     }
     icfi_collider_fill(c, def);
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     s.seen[collider.index].still = 0;
     return ICF_RESULT_OK;
 }
@@ -5096,16 +5132,12 @@ ICF_API icf_result icf_scene_set_density(icf_scene* scene, icf_body body, icf_re
     icfi_stage s;
     icf_result result;
     int32_t i;
-    if (!icfi_scene_is(scene) || !icf_body_is_valid(&scene->world, body))
+    if (!icfi_stage_open(scene, &s) || !icf_body_is_valid(&scene->world, body))
         return ICF_RESULT_BAD_ARGUMENT;
-    icfi_stage_open(scene, &s);
     ICFI_GFILL(&sum, 0, sizeof sum);
     for (i = 0; i < s.header->collider_end; i++) {
         const icfi_collider* c = s.collider + i;
-        if (!(c->flags & 1u) || c->body.index != body.index ||
-            c->body.generation != body.generation)
-            continue;
-        if (c->flags & 2u) continue;
+        if ((c->flags & 3u) != 1u || !icfi_same_body(c->body, body)) continue;
         result = icf_shape_mass(&c->shape, density, &m);
         if (result != ICF_RESULT_OK)
             return icfi_scene_refuse(scene, result, "density, or a shape without end");
@@ -5130,7 +5162,8 @@ ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* d
     icf_collider name;
     icf_mass_properties m;
     icf_result result;
-    if (!icfi_scene_is(scene) || !def) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_stage s;
+    if (!icfi_stage_open(scene, &s) || !def) return ICF_RESULT_BAD_ARGUMENT;
     d = *def;
     d.body.index = d.body.generation = 0;
     result = icfi_collider_check(scene, &d);
@@ -5148,8 +5181,8 @@ ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* d
     }
     b.pose = pose;
     /* first of all, so that a refusal leaves no trace in the world */
-    if (ICFI_PLACE_AT(icfi_scene_header, scene->memory, 0)->collider_free < 0) {
-        result = icfi_scene_room(scene, icf_scene_collider_count(scene) + 1, 0, "colliders");
+    if (s.header->collider_free < 0) {
+        result = icfi_scene_room(scene, s.header->collider_end + 1, 0, "colliders");
         if (result != ICF_RESULT_OK) return result;
     }
     result = icf_body_create(&scene->world, &b, &d.body);
@@ -5171,17 +5204,8 @@ ICF_API icf_result icf_scene_add(icf_scene* scene, icf_shape shape, icf_real den
 
 ICF_API int32_t icf_scene_collider_count(const icf_scene* scene)
 {
-    return icfi_scene_is(scene)
-               ? ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0)->collider_end
-               : 0;
-}
-
-static icf_collider icfi_collider_name(const icfi_stage* s, int32_t slot)
-{
-    icf_collider c;
-    c.index = (uint32_t)slot;
-    c.generation = s->collider[slot].generation;
-    return c;
+    icfi_stage s;
+    return icfi_stage_open(scene, &s) ? s.header->collider_end : 0;
 }
 
 ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
@@ -5189,8 +5213,7 @@ ICF_API icf_collider icf_scene_collider_at(const icf_scene* scene, int32_t slot)
     icf_collider none;
     icfi_stage s;
     none.index = none.generation = 0;
-    if (slot < 0 || slot >= icf_scene_collider_count(scene)) return none;
-    icfi_stage_open(scene, &s);
+    if (slot < 0 || !icfi_stage_open(scene, &s) || slot >= s.header->collider_end) return none;
     return s.collider[slot].flags & 1u ? icfi_collider_name(&s, slot) : none;
 }
 
@@ -5199,13 +5222,10 @@ ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
 {
     icfi_stage s;
     int32_t i, count = 0;
-    if (!icfi_scene_is(scene) || most < 0 || (most && !colliders)) return 0;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || most < 0 || (most && !colliders)) return 0;
     for (i = 0; i < s.header->collider_end; i++) {
         const icfi_collider* c = s.collider + i;
-        if (!(c->flags & 1u) || c->body.index != body.index ||
-            c->body.generation != body.generation)
-            continue;
+        if (!(c->flags & 1u) || !icfi_same_body(c->body, body)) continue;
         if (count < most) colliders[count] = icfi_collider_name(&s, i);
         count++;
     }
@@ -5215,6 +5235,7 @@ ICF_API int32_t icf_scene_body_colliders(const icf_scene* scene, icf_body body,
 // ------------------------------------------------------------------------------------------------
 // Layer 13, continued: the touches of a step
 // >>detection
+/* Offers to those below: icfi_body_now, icfi_boxes_meet */
 
 /* Half of the least extent of a shape, and how far it reaches from its middle */
 static void icfi_shape_extent(const icf_shape* s, icf_real* size, icf_real* reach)
@@ -5238,32 +5259,25 @@ static int icfi_same_pose(const icf_transform* a, const icf_transform* b)
            a->q.y == b->q.y && a->q.z == b->q.z && a->q.w == b->q.w;
 }
 
-static void icfi_read_body(const icf_scene* scene, const icfi_collider* c,
-                           icfi_collider_cache* seen)
+/* The state of a body. The ground is as one that stands still; the kind of none is -1. */
+static void icfi_body_now(const icf_scene* scene, icf_body body, icf_body_state* out)
 {
-    if (icfi_is_ground(c->body)) {
-        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
-        seen->body.pose = icf_transform_identity();
-        seen->kind = ICF_BODY_STATIC;
-    } else if (icf_body_get_state(&scene->world, c->body, &seen->body) == ICF_RESULT_OK) {
-        seen->kind = seen->body.kind;
-    } else {
-        ICFI_GFILL(&seen->body, 0, sizeof seen->body);
-        seen->kind = -1;
+    if (!icfi_is_ground(body) && icf_body_get_state(&scene->world, body, out) == ICF_RESULT_OK) {
+        return;
     }
+    ICFI_GFILL(out, 0, sizeof *out);
+    out->pose = icf_transform_identity();
+    out->kind = icfi_is_ground(body) ? (int32_t)ICF_BODY_STATIC : -1;
 }
 
 /* Where the body of a collider is: all that rays ask for */
 static void icfi_see_body(const icf_scene* scene, const icfi_collider* c, icfi_collider_cache* seen)
 {
-    icf_transform before;
-    if (!seen->still) {
-        icfi_read_body(scene, c, seen);
-        return;
-    }
-    before = seen->body.pose;
-    icfi_read_body(scene, c, seen);
-    seen->still = seen->kind == ICF_BODY_STATIC && icfi_same_pose(&before, &seen->body.pose);
+    const icf_transform before = seen->body.pose;
+    icfi_body_now(scene, c->body, &seen->body);
+    seen->kind = seen->body.kind;
+    seen->still =
+        seen->still && seen->kind == ICF_BODY_STATIC && icfi_same_pose(&before, &seen->body.pose);
 }
 
 /* Where a collider is, how fast, and what holds its body */
@@ -5319,6 +5333,18 @@ static int icfi_same_material(const icf_material* a, const icf_material* b)
            a->rolling == b->rolling;
 }
 
+/* The pairs of the broad phase, and room for all of them, which may move the stage */
+static icf_result icfi_scene_find_pairs(icf_scene* scene, icfi_stage* s)
+{
+    icf_result result = icf_broad_phase_update(s->broad);
+    int32_t needed;
+    if (result != ICF_RESULT_TOO_SMALL) return result;
+    needed = s->broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s->broad->pairs_needed;
+    result = icfi_scene_room(scene, 0, needed, "pairs");
+    (void)icfi_stage_open(scene, s);
+    return result == ICF_RESULT_OK ? icf_broad_phase_update(s->broad) : result;
+}
+
 /* All colliders into the broad phase, and its pairs */
 static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 {
@@ -5326,9 +5352,9 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
     icf_result result;
     icf_world_def def;
     icf_real slack;
-    int32_t i, needed, alike = 0;
+    int32_t i, alike = 0;
     int same;
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     (void)icf_world_get_def(&scene->world, &def);
     s.session->fall = dt * icf_vec3_length(def.gravity);
     slack = dt * s.session->fall;
@@ -5350,12 +5376,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
         }
         s.seen[i].still = s.seen[i].kind == ICF_BODY_STATIC;
     }
-    result = icf_broad_phase_update(s.broad);
-    if (result != ICF_RESULT_TOO_SMALL) return result;
-    needed = s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
-    result = icfi_scene_room(scene, 0, needed, "pairs");
-    /* in the larger broad phase: once more from the start */
-    return result == ICF_RESULT_OK ? icfi_scene_place(scene, dt) : result;
+    return icfi_scene_find_pairs(scene, &s);
 }
 
 static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
@@ -5363,12 +5384,8 @@ static int icfi_may_meet(const icfi_stage* s, int32_t a, int32_t b)
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
     const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
     if (sa->kind != ICF_BODY_DYNAMIC && sb->kind != ICF_BODY_DYNAMIC) return 0;
-    if (sa->parent.generation && sa->parent.index == cb->body.index &&
-        sa->parent.generation == cb->body.generation)
-        return 0;
-    if (sb->parent.generation && sb->parent.index == ca->body.index &&
-        sb->parent.generation == ca->body.generation)
-        return 0;
+    if (sa->parent.generation && icfi_same_body(sa->parent, cb->body)) return 0;
+    if (sb->parent.generation && icfi_same_body(sb->parent, ca->body)) return 0;
     if (ca->group && ca->group == cb->group) return ca->group > 0;
     return (ca->category & cb->mask) && (cb->category & ca->mask);
 }
@@ -5572,7 +5589,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     icfi_gmanifold(&pa, &pb, now->margin, s->header->points, now->state.axis, &m);
     now->state.axis = m.axis;
     if (!m.count) return ICF_RESULT_OK;
-    now->sensor = ((ca->flags | cb->flags) & 2u) != 0;
+    now->sensor = icfi_is_sensor(s, &now->state);
     if (now->sensor) {
         now->state.touching = m.distance <= 0;
         now->count = 1;
@@ -5617,8 +5634,8 @@ static inline int icfi_comes_before(const icfi_pair_state* p, int32_t a, int32_t
 
 ICF_API icf_result icf_scene_update(icf_scene* scene)
 {
-    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
-    return icfi_scene_place(scene, 0);
+    icfi_stage s;
+    return icfi_stage_open(scene, &s) ? icfi_scene_place(scene, 0) : ICF_RESULT_BAD_ARGUMENT;
 }
 
 ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
@@ -5627,13 +5644,13 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     icf_result result;
     icfi_touches write;
     int32_t i, n, known = 0, touches = 0;
-    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_stage_open(scene, &s)) return ICF_RESULT_BAD_ARGUMENT;
     scene->reason = NULL;
     if (!(dt - dt == 0)) return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "dt");
     if (!(dt > 0)) return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "dt");
     result = icfi_scene_place(scene, dt);
     if (result != ICF_RESULT_OK) return result;
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     icf_world_clear_touches(&scene->world);
     s.session->pairs = s.session->detected = 0;
     icfi_touches_begin(scene, &write);
@@ -5665,31 +5682,6 @@ ICF_API icf_result icf_scene_detect(icf_scene* scene, icf_real dt)
     s.session->found = s.session->pairs;
     s.session->detected = 1;
     return icf_world_write_touches(&scene->world, write.written, 0, &write.next, &write.room);
-}
-
-static void icfi_scene_event_fill(const icfi_stage* s, icf_scene_event* e, int32_t kind,
-                                  const icfi_pair_state* p, int32_t sensor, icf_real impulse)
-{
-    e->kind = kind;
-    e->sensor = sensor;
-    e->a = icfi_collider_name(s, p->a);
-    e->b = icfi_collider_name(s, p->b);
-    e->body_a = s->collider[p->a].body;
-    e->body_b = s->collider[p->b].body;
-    e->impulse = impulse;
-}
-
-static void icfi_scene_event_add(icfi_stage* s, int32_t kind, const icfi_pair_state* p,
-                                 int32_t sensor, icf_real impulse)
-{
-    icfi_scene_event_fill(s, s->event + s->session->events++, kind, p, sensor, impulse);
-}
-
-/* Of a pair that has no points any more */
-static void icfi_scene_event_ended(icfi_stage* s, const icfi_pair_state* p)
-{
-    int32_t sensor = ((s->collider[p->a].flags | s->collider[p->b].flags) & 2u) != 0;
-    icfi_scene_event_add(s, ICF_EVENT_ENDED, p, sensor, 0);
 }
 
 /* The impulses of pairs, from the events of their touches; and all pairs in order */
@@ -5731,14 +5723,13 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         icfi_pair_now* now = s->now + i;
         while (known < s->header->pair_count &&
                icfi_comes_before(s->pair + known, now->state.a, now->state.b)) {
-            if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
-            known++;
+            icfi_scene_event_ended(s, &session->events, s->pair + known++);
         }
         if (known < s->header->pair_count && s->pair[known].a == now->state.a &&
             s->pair[known].b == now->state.b)
             known++;
         if (now->state.touching || now->before) {
-            icfi_scene_event_add(s,
+            icfi_scene_event_add(s, &session->events,
                                  !now->state.touching ? ICF_EVENT_ENDED
                                  : now->before        ? ICF_EVENT_PERSISTS
                                                       : ICF_EVENT_BEGUN,
@@ -5746,7 +5737,7 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
         }
     }
     for (; known < s->header->pair_count; known++) {
-        if (s->pair[known].touching) icfi_scene_event_ended(s, s->pair + known);
+        icfi_scene_event_ended(s, &session->events, s->pair + known);
     }
     /* where rays find them from now on */
     for (i = 0; i < session->pairs; i++) s->pair[i] = s->now[i].state;
@@ -5844,7 +5835,7 @@ static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
     icfi_touches write;
     const icf_pair* pair;
     int32_t i, added = 0;
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     icfi_touches_begin(scene, &write);
     pair = icf_broad_phase_pairs(s.broad);
     for (i = 0; i < s.broad->pairs; i++) {
@@ -5882,11 +5873,11 @@ static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
 /* icf_world.look_again of a scene */
 static int icfi_look_again(icf_world* world, icf_real dt)
 {
-    icf_scene* scene = ICFI_PLACE_AT(icf_scene, world, 0); /* which begins with its world */
+    icf_scene* scene = (icf_scene*)(void*)world; /* which begins with its world */
     icfi_stage s;
     int32_t i, touches;
     icf_result result;
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     if (!icfi_find_faster(scene, &s, dt)) return 0;
     s.session->looked = 1;
     for (i = 0; i < s.header->collider_end; i++) {
@@ -5895,14 +5886,7 @@ static int icfi_look_again(icf_world* world, icf_real dt)
         if (result != ICF_RESULT_OK)
             return (int)icfi_scene_refuse(scene, result, "bounds of a collider");
     }
-    result = icf_broad_phase_update(s.broad);
-    if (result == ICF_RESULT_TOO_SMALL) {
-        int32_t needed =
-            s.broad->pairs_needed > 0x1ffffff ? 0x1ffffff : (int32_t)s.broad->pairs_needed;
-        result = icfi_scene_room(scene, 0, needed, "pairs");
-        icfi_stage_open(scene, &s);
-        if (result == ICF_RESULT_OK) result = icf_broad_phase_update(s.broad);
-    }
+    result = icfi_scene_find_pairs(scene, &s);
     if (result != ICF_RESULT_OK) return (int)result;
     (void)icf_world_touches(world, &touches);
     return icfi_meet_faster(scene, dt, &touches);
@@ -5914,8 +5898,7 @@ ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
     int (*callers)(icf_world * world, icf_real dt);
     int32_t pairs;
     icf_result result;
-    if (!icfi_scene_is(scene)) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s)) return ICF_RESULT_BAD_ARGUMENT;
     if (!s.session->detected)
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_STATE, "nothing was detected");
     pairs = s.session->pairs;
@@ -5925,7 +5908,7 @@ ICF_API icf_result icf_scene_solve(icf_scene* scene, icf_real dt)
     scene->reason = NULL;
     result = icf_world_step(&scene->world, dt);
     scene->world.look_again = callers;
-    icfi_stage_open(scene, &s); /* which a second look may have moved */
+    (void)icfi_stage_open(scene, &s); /* which a second look may have moved */
     if (result < 0) {
         s.session->pairs = pairs;
         if (s.session->looked) s.session->detected = 0;
@@ -5949,8 +5932,7 @@ ICF_API icf_result icf_scene_touch_colliders(const icf_scene* scene, int32_t tou
 {
     icfi_stage s;
     int32_t low = 0, high;
-    if (!icfi_scene_is(scene) || !a || !b || touch < 0) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || !a || !b || touch < 0) return ICF_RESULT_BAD_ARGUMENT;
     a->index = a->generation = b->index = b->generation = 0;
     high = s.session->pairs;
     while (low < high) { /* the first pair that ends after it */
@@ -5972,8 +5954,7 @@ ICF_API const icf_scene_event* icf_scene_events(const icf_scene* scene, int32_t*
 {
     icfi_stage s;
     if (count) *count = 0;
-    if (!icfi_scene_is(scene) || !count) return NULL;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || !count) return NULL;
     *count = s.session->events;
     return s.event;
 }
@@ -5989,8 +5970,7 @@ ICF_API int icf_scene_ray(const icf_scene* scene, icf_vec3 origin, icf_vec3 dire
     icf_ray_hit best;
     icfi_stage s;
     int32_t slot, found = -1;
-    if (!icfi_scene_is(scene) || !hit) return 0;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || !hit) return 0;
     icf_broad_phase_ray_begin(&ray, s.broad, origin, direction, t_most);
     while (icf_broad_phase_ray_next(&ray, s.broad, &slot)) {
         const icfi_collider* c = s.collider + slot;
@@ -6020,9 +6000,7 @@ static int icfi_in_box(const icfi_stage* s, int32_t slot, const icf_aabb* box)
     icf_aabb own;
     if (!(c->flags & 1u) || s->seen[slot].kind < 0) return 0;
     icf_shape_bounds(&c->shape, &s->seen[slot].body.pose, 0, &own);
-    return own.lower.x <= box->upper.x && box->lower.x <= own.upper.x &&
-           own.lower.y <= box->upper.y && box->lower.y <= own.upper.y &&
-           own.lower.z <= box->upper.z && box->lower.z <= own.upper.z;
+    return icfi_boxes_meet(&own, box);
 }
 
 ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
@@ -6030,24 +6008,17 @@ ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
 {
     icfi_stage s;
     int32_t i, count = 0, near, *slot;
-    if (!icfi_scene_is(scene) || !box || most < 0 || (most && !colliders)) return 0;
-    icfi_stage_open(scene, &s);
-    /* the broad phase names those that may; where there is no room for all of them, everything is tried. An
-       icf_collider has room for two numbers: slots go into the second half of the array, and names into
-       the first */
+    if (!icfi_stage_open(scene, &s) || !box || most < 0 || (most && !colliders)) return 0;
+    /* The broad phase names slots that may. They go into the second half of the array, an icf_collider having
+       room for two numbers, and names into the first. Where there is no room for all, every slot is tried. */
     slot = (int32_t*)(void*)colliders + most;
     near = icf_broad_phase_overlaps(s.broad, box, slot, most);
-    if (near > most) {
-        for (i = 0; i < s.header->collider_end; i++) {
-            if (!icfi_in_box(&s, i, box)) continue;
-            if (count < most) colliders[count] = icfi_collider_name(&s, i);
-            count++;
-        }
-        return count;
-    }
-    for (i = 0; i < near; i++) {
-        int32_t one = slot[i];
-        if (icfi_in_box(&s, one, box)) colliders[count++] = icfi_collider_name(&s, one);
+    if (near > most) slot = NULL;
+    for (i = 0; i < (slot ? near : s.header->collider_end); i++) {
+        int32_t one = slot ? slot[i] : i;
+        if (!icfi_in_box(&s, one, box)) continue;
+        if (count < most) colliders[count] = icfi_collider_name(&s, one);
+        count++;
     }
     return count;
 }
@@ -6105,8 +6076,7 @@ static uint64_t icfi_scene_checksum(const icfi_scene_header* h, const unsigned c
 ICF_API uint64_t icf_scene_hash(const icf_scene* scene)
 {
     icfi_stage s;
-    if (!icfi_scene_is(scene)) return 0;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s)) return 0;
     return icfi_scene_hash_of(s.header, (const unsigned char*)s.collider,
                               (const unsigned char*)s.pair, icf_world_hash(&scene->world));
 }
@@ -6120,9 +6090,9 @@ static size_t icfi_scene_saved(const icfi_scene_header* h)
 
 ICF_API size_t icf_scene_save_bytes(const icf_scene* scene)
 {
-    if (!icfi_scene_is(scene)) return 0;
-    return icfi_scene_saved(ICFI_PLACE_AT(const icfi_scene_header, scene->memory, 0)) +
-           icf_world_save_bytes(&scene->world);
+    icfi_stage s;
+    if (!icfi_stage_open(scene, &s)) return 0;
+    return icfi_scene_saved(s.header) + icf_world_save_bytes(&scene->world);
 }
 
 ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t capacity)
@@ -6130,9 +6100,8 @@ ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t ca
     unsigned char* to = (unsigned char*)bytes;
     icfi_scene_header h;
     icfi_stage s;
-    if (!icfi_scene_is(scene) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_stage_open(scene, &s) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
     if (capacity < icf_scene_save_bytes(scene)) return ICF_RESULT_TOO_SMALL;
-    icfi_stage_open(scene, &s);
     h = *s.header;
     h.checksum =
         icfi_scene_checksum(&h, (const unsigned char*)s.collider, (const unsigned char*)s.pair);
@@ -6156,13 +6125,9 @@ static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icf
         h->record != sizeof(icfi_collider)) {
         return 0;
     }
-    if (h->colliders < 0 || h->colliders > 0x1ffffff || h->pairs < 0 || h->pairs > 0x1ffffff)
-        return 0;
-    if (h->collider_end < 0 || h->collider_end > h->colliders || h->pair_count < 0 ||
-        h->pair_count > h->pairs)
-        return 0;
-    if (h->points < 1 || h->points > ICF_MANIFOLD_POINTS || !(h->margin >= 0) || h->margin > 1)
-        return 0;
+    if (icfi_scene_numbers(h->colliders, h->pairs, h->points, h->margin)) return 0;
+    if (h->collider_end < 0 || h->collider_end > h->colliders) return 0;
+    if (h->pair_count < 0 || h->pair_count > h->pairs) return 0;
     if (count < icfi_scene_saved(h)) return 0;
     collider = from + sizeof *h;
     pair = collider + (size_t)h->collider_end * sizeof(icfi_collider);
@@ -6197,7 +6162,7 @@ ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t co
     icfi_scene_header h, caps;
     icfi_stage s;
     icf_result result;
-    if (!icfi_scene_is(scene) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_stage_open(scene, &s) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_scene_saved_is_good(from, count, &h))
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not a saved scene, or damaged");
     result = icfi_scene_room(scene, h.collider_end, h.pair_count, "colliders or pairs");
@@ -6205,7 +6170,7 @@ ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t co
     result =
         icf_world_load(&scene->world, from + icfi_scene_saved(&h), count - icfi_scene_saved(&h));
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
-    icfi_stage_open(scene, &s);
+    (void)icfi_stage_open(scene, &s);
     caps = *s.header;
     *s.header = h;
     s.header->colliders = caps.colliders;
@@ -6299,14 +6264,13 @@ static ICFI_GNOINLINE void icfi_draw_flat(icfi_drawing* d, const icf_shape* s)
         return;
     }
     for (i = 0; i < 8; i++) {
-        for (k = 1; k < 8; k *= 2) { /* corners that differ in one coordinate */
-            icf_vec3 h = s->half;
-            icf_vec3 a = icf_vec3_make(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z);
-            icf_vec3 b = a;
-            if (i & k) continue;
-            if (k == 1) b.x = h.x;
-            if (k == 2) b.y = h.y;
-            if (k == 4) b.z = h.z;
+        icf_vec3 h = s->half, b;
+        icf_vec3 a = icf_vec3_make(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z);
+        for (k = 0; k < 3;
+             k++) { /* to the corner on the upper side of this axis, unless it is that */
+            if (i >> k & 1) continue;
+            b = a;
+            icfi_gset(&b, k, icfi_gpart(h, k));
             icfi_draw_local(d, a, b);
         }
     }
@@ -6340,8 +6304,7 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
     icfi_stage s;
     icf_real weight;
     int32_t i;
-    if (!icfi_scene_is(scene) || most < 0 || (most && !lines)) return 0;
-    icfi_stage_open(scene, &s);
+    if (!icfi_stage_open(scene, &s) || most < 0 || (most && !lines)) return 0;
     (void)icf_world_get_def(&scene->world, &def);
     weight = scale * icf_vec3_length(def.gravity);
     if (!(weight > 0)) weight = 1;
@@ -6352,11 +6315,8 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
         const icfi_collider* c = s.collider + i;
         icf_body_state state;
         if (!(c->flags & 1u)) continue;
-        state.pose = icf_transform_identity();
-        state.kind = ICF_BODY_STATIC;
-        if (!icfi_is_ground(c->body) &&
-            icf_body_get_state(&scene->world, c->body, &state) != ICF_RESULT_OK)
-            continue;
+        icfi_body_now(scene, c->body, &state);
+        if (state.kind < 0) continue;
         d.pose = icfi_scene_compose(state.pose, c->shape.pose);
         d.color = c->flags & 2u                    ? 0xb060d0u
                   : state.kind != ICF_BODY_DYNAMIC ? 0x707880u
