@@ -4535,10 +4535,9 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // Layer 13: the scene
 // >>scene
 /* Offers to those below: icfi_collider, icfi_collider_cache, icfi_collider_name, icfi_collider_remove,
-   icfi_is_ground, icfi_is_sensor, icfi_pair_now, icfi_pair_state, icfi_same_body, icfi_scene_compose,
-   icfi_scene_event_add, icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers,
-   icfi_scene_of_world, icfi_scene_point, icfi_scene_refuse, icfi_scene_room, icfi_scene_session,
-   icfi_scene_turn, icfi_stage, icfi_stage_begin, icfi_stage_open */
+   icfi_is_ground, icfi_is_sensor, icfi_pair_now, icfi_pair_state, icfi_same_body, icfi_scene_event_add,
+   icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers, icfi_scene_of_world,
+   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage, icfi_stage_begin, icfi_stage_open */
 
 /* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
    meet, a manifold, whose points become touches of the world; the step of the world; and what of that
@@ -4909,22 +4908,6 @@ static icf_result icfi_scene_room(icf_scene* scene, int32_t colliders, int32_t p
 }
 
 /* ---- colliders ---- */
-
-/* Small math that is called rather than inlined, where frames would add up */
-static ICFI_GNOINLINE icf_vec3 icfi_scene_turn(icf_quat q, icf_vec3 v)
-{
-    return icf_quat_rotate(q, v);
-}
-
-static ICFI_GNOINLINE icf_vec3 icfi_scene_point(icf_transform t, icf_vec3 v)
-{
-    return icf_transform_apply(t, v);
-}
-
-static ICFI_GNOINLINE icf_transform icfi_scene_compose(icf_transform a, icf_transform b)
-{
-    return icf_transform_mul(a, b);
-}
 
 static icfi_collider* icfi_find_collider(const icf_scene* scene, icf_collider name)
 {
@@ -5508,8 +5491,8 @@ static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32
     c->surface_velocity = icf_vec3_make(0, 0, 0);
     if (!icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity)) {
         c->surface_velocity =
-            icf_vec3_sub(icfi_scene_turn(s->seen[b].body.pose.q, cb->surface_velocity),
-                         icfi_scene_turn(s->seen[a].body.pose.q, ca->surface_velocity));
+            icf_vec3_sub(icf_quat_rotate(s->seen[b].body.pose.q, cb->surface_velocity),
+                         icf_quat_rotate(s->seen[a].body.pose.q, ca->surface_velocity));
     }
 }
 
@@ -5807,8 +5790,8 @@ static int icfi_is_met(const icfi_stage* s, int32_t a, int32_t b)
 /* Where the point of a body will be that is at p now */
 static icf_vec3 icfi_next_point(const icfi_collider_cache* seen, icf_vec3 p)
 {
-    p = icfi_scene_turn(icf_quat_conjugate(seen->body.pose.q), icf_vec3_sub(p, seen->body.pose.p));
-    return icf_vec3_add(icfi_scene_turn(seen->next.q, p), seen->next.p);
+    p = icf_quat_rotate(icf_quat_conjugate(seen->body.pose.q), icf_vec3_sub(p, seen->body.pose.p));
+    return icf_vec3_add(icf_quat_rotate(seen->next.q, p), seen->next.p);
 }
 
 /* Whether the points of a pair, touches from `first` on, will have got into each other by more than `most` */
@@ -6206,7 +6189,7 @@ static ICFI_GNOINLINE void icfi_draw(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
 /* The same in the frame of the shape */
 static ICFI_GNOINLINE void icfi_draw_local(icfi_drawing* d, icf_vec3 a, icf_vec3 b)
 {
-    icfi_draw(d, icfi_scene_point(d->pose, a), icfi_scene_point(d->pose, b));
+    icfi_draw(d, icf_transform_apply(d->pose, a), icf_transform_apply(d->pose, b));
 }
 
 /* An arc of radius r about c, from x towards y: `count` of 24 parts of a circle */
@@ -6317,7 +6300,7 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
         if (!(c->flags & 1u)) continue;
         icfi_body_now(scene, c->body, &state);
         if (state.kind < 0) continue;
-        d.pose = icfi_scene_compose(state.pose, c->shape.pose);
+        d.pose = icf_transform_mul(state.pose, c->shape.pose);
         d.color = c->flags & 2u                    ? 0xb060d0u
                   : state.kind != ICF_BODY_DYNAMIC ? 0x707880u
                                                    : 0x4080d0u;
