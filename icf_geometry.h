@@ -3506,12 +3506,13 @@ static size_t icfi_gtake(size_t* used, uint64_t bytes)
     return at;
 }
 
-/* Fills in all that follows from the def; b->bytes is 0 if that is more than size_t holds */
+/* An empty broad phase: all that follows from the def, and the rest 0 */
 static icf_result icfi_gbroad_layout(const icf_broad_phase_def* def, icf_broad_phase* b)
 {
     size_t used = 0;
     uint64_t n, packs, m, count;
     int level;
+    ICFI_GFILL(b, 0, sizeof *b);
     if (!def || def->cookie != ICFI_GBROAD_DEF_COOKIE) return ICF_RESULT_BAD_DEF;
     if (def->proxies_most < 1 || def->proxies_most > ICFI_GPROXIES_MOST || def->pairs_most < 0 ||
         !(def->margin >= 0) || !(def->fraction >= 0) || def->margin > ICFI_GFAR ||
@@ -3522,16 +3523,8 @@ static icf_result icfi_gbroad_layout(const icf_broad_phase_def* def, icf_broad_p
     m = (uint64_t)def->pairs_most;
     b->proxies_most = def->proxies_most;
     b->pairs_most = def->pairs_most;
-    b->proxies = b->pairs = b->changed = 0;
-    b->pairs_needed = 0;
-    b->sorts = b->rebuilds = 0;
     b->cookie = ICFI_GBROAD_COOKIE;
-    b->current = 0;
-    b->slots = 0;
     b->free_slot = -1;
-    b->strays = 0;
-    b->drift = 0;
-    b->waste = 0;
     b->levels = 1;
     b->margin = def->margin;
     b->fraction = def->fraction;
@@ -3541,7 +3534,6 @@ static icf_result icfi_gbroad_layout(const icf_broad_phase_def* def, icf_broad_p
     for (level = 0; level < 12; level++) {
         count = (count + ICFI_GLANES - 1) / ICFI_GLANES;
         b->level_at[level] = (int32_t)packs;
-        b->level_count[level] = 0;
         packs += count;
     }
     icfi_gtake(&used, sizeof *b);
@@ -3577,12 +3569,9 @@ ICF_API icf_result icf_broad_phase_init(void* memory, size_t bytes, const icf_br
 {
     icf_broad_phase b;
     icf_result result;
-    unsigned char* to = (unsigned char*)memory;
-    size_t i;
     int32_t k;
     if (!out) return ICF_RESULT_BAD_ARGUMENT;
     *out = NULL;
-    for (i = 0; i < sizeof b; i++) ((unsigned char*)&b)[i] = 0;
     result = icfi_gbroad_layout(def, &b);
     if (result != ICF_RESULT_OK) return result;
     if (!memory) return ICF_RESULT_BAD_ARGUMENT;
@@ -3590,7 +3579,7 @@ ICF_API icf_result icf_broad_phase_init(void* memory, size_t bytes, const icf_br
         return ICF_RESULT_MISALIGNED;
     }
     if (bytes < b.bytes) return ICF_RESULT_TOO_SMALL;
-    for (i = 0; i < b.bytes; i++) to[i] = 0;
+    ICFI_GFILL(memory, 0, b.bytes);
     ICFI_GCOPY(memory, &b, sizeof b);
     *out = (icf_broad_phase*)memory;
     for (k = 0; k < b.proxies_most; k++) ICFI_GAT(int32_t, *out, b.at_slot)[k] = -1;
@@ -3614,14 +3603,14 @@ static inline float icfi_gfloat_above(icf_real x)
     return -icfi_gfloat_below(-x);
 }
 
+/* As floats, rounded outward */
 static void icfi_gbox_query(const icf_aabb* box, icfi_gbox* out)
 {
-    out->lower[0] = icfi_gfloat_below(box->lower.x);
-    out->lower[1] = icfi_gfloat_below(box->lower.y);
-    out->lower[2] = icfi_gfloat_below(box->lower.z);
-    out->upper[0] = icfi_gfloat_above(box->upper.x);
-    out->upper[1] = icfi_gfloat_above(box->upper.y);
-    out->upper[2] = icfi_gfloat_above(box->upper.z);
+    int k;
+    for (k = 0; k < 3; k++) {
+        out->lower[k] = icfi_gfloat_below(icfi_gpart(box->lower, k));
+        out->upper[k] = icfi_gfloat_above(icfi_gpart(box->upper, k));
+    }
 }
 
 /* The sum of the sides that are not endless, or below 0 if lower is above upper somewhere */
@@ -3759,11 +3748,19 @@ static void icfi_gpack_clear(icfi_gpack* p)
     for (i = 0; i < ICFI_GLANES; i++) icfi_gpack_set(p, i, &nowhere);
 }
 
+/* Makes the box of a pack tight again, in the level above. */
+static void icfi_gtree_fit_pack(icf_broad_phase* b, int level, int32_t pack)
+{
+    icfi_gbox box;
+    icfi_gpack_bounds(icfi_gpacks(b, level) + pack, &box);
+    icfi_gpack_set(icfi_gpacks(b, level + 1) + pack / ICFI_GLANES, (int)(pack % ICFI_GLANES), &box);
+}
+
 /* Makes sure that there are packs for the slot at all levels; the top one has one pack */
 static void icfi_gtree_reach(icf_broad_phase* b, int32_t slot)
 {
     int level;
-    int32_t pack = slot;
+    int32_t pack = slot, k;
     for (level = 0;; level++) {
         pack /= ICFI_GLANES;
         while (b->level_count[level] <= pack) {
@@ -3771,17 +3768,12 @@ static void icfi_gtree_reach(icf_broad_phase* b, int32_t slot)
         }
         if (level + 1 >= b->levels) {
             if (b->level_count[level] == 1) break;
-            // one more level above: it begins as the box around what was the top
+            // one more level above: it begins as the boxes of the packs of what was the top
             b->levels = level + 2;
             icfi_gpack_clear(icfi_gpacks(b, level + 1));
             b->level_count[level + 1] = 1;
-            if (pack > 0) {
-                icfi_gbox box;
-                int32_t k;
-                for (k = 0; k < b->level_count[level] && k < ICFI_GLANES; k++) {
-                    icfi_gpack_bounds(icfi_gpacks(b, level) + k, &box);
-                    icfi_gpack_set(icfi_gpacks(b, level + 1), (int)k, &box);
-                }
+            for (k = 0; k < b->level_count[level] && k < ICFI_GLANES; k++) {
+                icfi_gtree_fit_pack(b, level, k);
             }
         }
     }
@@ -3813,30 +3805,23 @@ static void icfi_gtree_set(icf_broad_phase* b, int32_t slot, const icfi_gbox* bo
     }
 }
 
-/* Makes the boxes of all packs tight again */
+/* The boxes of all packs */
 static void icfi_gtree_fit(icf_broad_phase* b)
 {
     int level;
     int32_t i;
-    icfi_gbox box;
-    for (level = 1; level < b->levels; level++) {
-        for (i = 0; i < b->level_count[level - 1]; i++) {
-            icfi_gpack_bounds(icfi_gpacks(b, level - 1) + i, &box);
-            icfi_gpack_set(icfi_gpacks(b, level) + i / ICFI_GLANES, (int)(i % ICFI_GLANES), &box);
-        }
+    for (level = 0; level + 1 < b->levels; level++) {
+        for (i = 0; i < b->level_count[level]; i++) icfi_gtree_fit_pack(b, level, i);
     }
 }
 
-/* The same above a few slots */
+/* The boxes of the packs that hold a slot */
 static void icfi_gtree_fit_above(icf_broad_phase* b, int32_t slot)
 {
     int level;
-    icfi_gbox box;
-    int32_t pack = slot / ICFI_GLANES;
-    for (level = 1; level < b->levels; level++) {
-        icfi_gpack_bounds(icfi_gpacks(b, level - 1) + pack, &box);
-        icfi_gpack_set(icfi_gpacks(b, level) + pack / ICFI_GLANES, (int)(pack % ICFI_GLANES), &box);
-        pack /= ICFI_GLANES;
+    for (level = 0; level + 1 < b->levels; level++) {
+        slot /= ICFI_GLANES;
+        icfi_gtree_fit_pack(b, level, slot);
     }
 }
 
@@ -3854,24 +3839,29 @@ static uint64_t icfi_gspread(uint32_t x)
     return v;
 }
 
-/* Where most proxies are along an axis: their mean and how far they are from it, taken again of what is
+/* The middle of the box in a slot, along an axis; 0 if there is none, or it is not within low .. high */
+static inline int icfi_gslot_middle(const icf_broad_phase* b, int32_t slot, int k, double low,
+                                    double high, double* out)
+{
+    const int32_t id = ICFI_GAT_CONST(int32_t, b, b->at_id)[slot];
+    const icfi_gbox* box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box) + (id < 0 ? 0 : id);
+    *out = (double)0.5 * ((double)box->lower[k] + (double)box->upper[k]);
+    return id >= 0 && !(*out < low || *out > high);
+}
+
+/* Where most proxies are along an axis: their mean and how far they are from it, taken again of those
    within four times that, until nothing much is left out. One body that falls for ever so does not
    make all others look as if they were in the same place. */
 static void icfi_gspan(const icf_broad_phase* b, int k, float* from, float* scale)
 {
-    const icfi_gbox* box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box);
-    const int32_t* id = ICFI_GAT_CONST(int32_t, b, b->at_id);
-    double low = -(double)ICFI_GFAR, high = (double)ICFI_GFAR, mean, apart;
+    double low = -(double)ICFI_GFAR, high = (double)ICFI_GFAR, mean, apart, x;
     int pass;
     int32_t i;
     for (pass = 0; pass < 8; pass++) {
         double sum = 0, l = high, h = low;
         int32_t n = 0;
         for (i = 0; i < b->slots; i++) {
-            double x;
-            if (id[i] < 0) continue;
-            x = (double)0.5 * ((double)box[id[i]].lower[k] + (double)box[id[i]].upper[k]);
-            if (x < low || x > high) continue;
+            if (!icfi_gslot_middle(b, i, k, low, high, &x)) continue;
             l = x < l ? x : l;
             h = x > h ? x : h;
             sum += x;
@@ -3883,10 +3873,7 @@ static void icfi_gspan(const icf_broad_phase* b, int k, float* from, float* scal
         mean = sum / n;
         sum = 0;
         for (i = 0; i < b->slots; i++) {
-            double x;
-            if (id[i] < 0) continue;
-            x = (double)0.5 * ((double)box[id[i]].lower[k] + (double)box[id[i]].upper[k]);
-            if (x < low || x > high) continue;
+            if (!icfi_gslot_middle(b, i, k, low, high, &x)) continue;
             sum += x < mean ? mean - x : x - mean;
         }
         apart = 4 * sum / n;
@@ -4187,30 +4174,55 @@ static void icfi_gpack_against_all(const icf_broad_phase* b, int32_t pack, icfi_
     }
 }
 
+/* A walk to the slots whose boxes touch one */
+typedef struct icfi_gwalk {
+    int32_t stack[96], at; // packs to look into, and the one at hand, of slots
+    int height;
+    unsigned lanes; // of that, those that are left
+} icfi_gwalk;
+
+static inline void icfi_gwalk_begin(icfi_gwalk* w, const icf_broad_phase* b)
+{
+    w->stack[0] = (int32_t)(b->levels - 1) << 27;
+    w->height = 1;
+    w->lanes = 0;
+}
+
+/* The next slot, or -1 at the end */
+static inline int32_t icfi_gwalk_next(icfi_gwalk* w, const icf_broad_phase* b, const icfi_gbox* box)
+{
+    int i;
+    while (!w->lanes && w->height) {
+        int32_t entry = w->stack[--w->height], at = entry & (((int32_t)1 << 27) - 1);
+        int level = entry >> 27;
+        unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, box);
+        if (level == 0) {
+            w->at = at;
+            w->lanes = lanes;
+            continue;
+        }
+        for (; lanes; lanes &= lanes - 1) {
+            int32_t child = at * ICFI_GLANES + icfi_glowest_bit(lanes);
+            w->stack[w->height++] = (int32_t)(level - 1) << 27 | child;
+        }
+    }
+    if (!w->lanes) return -1;
+    i = icfi_glowest_bit(w->lanes);
+    w->lanes &= w->lanes - 1;
+    return w->at * ICFI_GLANES + i;
+}
+
 /* One proxy that moved with all others; of two that moved the one of the lower number finds it */
 static void icfi_gproxy_against_all(const icf_broad_phase* b, int32_t proxy, icfi_gfound* f)
 {
     const icfi_gbox* box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box) + proxy;
-    int32_t stack[96];
-    int height = 0;
-    stack[height++] = (int32_t)(b->levels - 1) << 27;
-    while (height) {
-        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
-        int level = entry >> 27;
-        unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, box);
-        while (lanes) {
-            int i = icfi_glowest_bit(lanes);
-            int32_t child = at * ICFI_GLANES + i;
-            lanes &= lanes - 1;
-            if (level) {
-                stack[height++] = (int32_t)(level - 1) << 27 | child;
-            } else {
-                int32_t other = f->id[child];
-                if (other == proxy) continue;
-                if (other < proxy && f->moved[other]) continue;
-                icfi_gfound_add(f, proxy, other);
-            }
-        }
+    icfi_gwalk walk;
+    int32_t slot;
+    icfi_gwalk_begin(&walk, b);
+    while ((slot = icfi_gwalk_next(&walk, b, box)) >= 0) {
+        int32_t other = f->id[slot];
+        if (other == proxy || (other < proxy && f->moved[other])) continue;
+        icfi_gfound_add(f, proxy, other);
     }
 }
 
@@ -4230,34 +4242,30 @@ static void icfi_gsort_pairs_by(icf_broad_phase* b, const icf_pair* from, icf_pa
     for (i = 0; i < n; i++) to[count[by_b ? from[i].b : from[i].a]++] = from[i];
 }
 
-/* A few pairs are sorted by what they are compared with: a heap, which needs no memory */
 static int icfi_gpair_less(icf_pair x, icf_pair y)
 {
     return x.a != y.a ? x.a < y.a : x.b < y.b;
 }
 
-static void icfi_gsort_pairs_few(icf_pair* list, int32_t n)
+/* Sorts a few records of one number or of two, by the first in which they differ: by insertion at ever
+   smaller gaps (Shell), which needs no memory. */
+static void icfi_gsort_few(int32_t* list, int32_t n, int width)
 {
-    int32_t i, root, child, end;
-    icf_pair x;
-    for (i = n / 2 - 1, end = n; end > 1;) {
-        if (i >= 0) {
-            root = i--;
-        } else {
-            end--;
-            x = list[end];
-            list[end] = list[0];
-            list[0] = x;
-            root = 0;
+    const int last = width - 1;
+    int32_t gap = 1, i, k;
+    while (gap < n / 3) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3) {
+        for (i = gap; i < n; i++) {
+            const int32_t first = list[width * i], second = list[width * i + last];
+            for (k = i; k >= gap; k -= gap) {
+                const int32_t* p = list + width * (k - gap);
+                if (p[0] < first || (p[0] == first && p[last] <= second)) break;
+                list[width * k] = p[0];
+                list[width * k + last] = p[last];
+            }
+            list[width * k] = first;
+            list[width * k + last] = second;
         }
-        x = list[root];
-        while ((child = 2 * root + 1) < end) {
-            if (child + 1 < end && icfi_gpair_less(list[child], list[child + 1])) child++;
-            if (!icfi_gpair_less(x, list[child])) break;
-            list[root] = list[child];
-            root = child;
-        }
-        list[root] = x;
     }
 }
 
@@ -4294,7 +4302,7 @@ static icf_result icfi_gpairs_some(icf_broad_phase* b, icfi_gfound* f)
         icfi_gsort_pairs_by(b, found, list + kept, n, 1);
         icfi_gsort_pairs_by(b, list + kept, found, n, 0);
     } else {
-        icfi_gsort_pairs_few(found, n);
+        icfi_gsort_few((int32_t*)(void*)found, n, 2);
     }
     b->pairs = kept + n;
     for (i = b->pairs - 1; n > 0; i--) {
@@ -4415,56 +4423,21 @@ ICF_API icf_result icf_broad_phase_copy(const icf_broad_phase* from, icf_broad_p
 
 /* ---- questions */
 
-static void icfi_gsort_ints(int32_t* list, int32_t n)
-{
-    int32_t i, root, child, end, x;
-    for (i = n / 2 - 1, end = n; end > 1;) {
-        if (i >= 0) {
-            root = i--;
-        } else {
-            end--;
-            x = list[end];
-            list[end] = list[0];
-            list[0] = x;
-            root = 0;
-        }
-        x = list[root];
-        while ((child = 2 * root + 1) < end) {
-            if (child + 1 < end && list[child] < list[child + 1]) child++;
-            if (x >= list[child]) break;
-            list[root] = list[child];
-            root = child;
-        }
-        list[root] = x;
-    }
-}
-
 ICF_API int32_t icf_broad_phase_overlaps(const icf_broad_phase* b, const icf_aabb* box,
                                          int32_t* proxies, int32_t most)
 {
     const int32_t* id = ICFI_GAT_CONST(int32_t, b, b->at_id);
-    int32_t stack[96], count = 0;
-    int height = 0;
+    int32_t slot, count = 0;
+    icfi_gwalk walk;
     icfi_gbox query;
     if (!b->level_count[0] || icfi_gcheck_box(box) != ICF_RESULT_OK) return 0;
     icfi_gbox_query(box, &query);
-    stack[height++] = (int32_t)(b->levels - 1) << 27;
-    while (height) {
-        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
-        int level = entry >> 27;
-        unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, &query);
-        while (lanes) {
-            int32_t child = at * ICFI_GLANES + icfi_glowest_bit(lanes);
-            lanes &= lanes - 1;
-            if (level) {
-                stack[height++] = (int32_t)(level - 1) << 27 | child;
-            } else {
-                if (count < most) proxies[count] = id[child];
-                count++;
-            }
-        }
+    icfi_gwalk_begin(&walk, b);
+    while ((slot = icfi_gwalk_next(&walk, b, &query)) >= 0) {
+        if (count < most) proxies[count] = id[slot];
+        count++;
     }
-    icfi_gsort_ints(proxies, count < most ? count : most);
+    icfi_gsort_few(proxies, count < most ? count : most, 1);
     return count;
 }
 
