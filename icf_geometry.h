@@ -694,18 +694,18 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
    icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign, icfi_gsquare_to, icfi_gsub2, icfi_gto,
    icfi_gto3, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit, ICFI_GUNROLL */
 
-/* What is here, from the bottom up: points, segments and boxes against each other (the cores), each
-   in the frame of one of them; then the shapes, which are cores swollen by a radius; then masses, bounds
-   and rays.
+/* From the bottom up: points, segments and boxes against each other (the cores), each in the frame of one
+   of them; in >>boxes two boxes, and then shapes, which are cores swollen by a radius; in >>measures
+   bounds, masses and rays.
 
-   Tolerances are multiples of ICFI_GEPS times the sizes at hand: what rounding leaves open. */
+   Tolerances are multiples of ICFI_GEPS times the sizes at hand: rounding leaves that much open. */
 #ifdef ICF_FLOAT
 #define ICFI_GEPS FLT_EPSILON
 #else
 #define ICFI_GEPS DBL_EPSILON
 #endif
 
-/* Calls that add frames up where nothing is inlined, and memory */
+/* Tells a compiler to keep a call, to copy and fill memory in place, and which way a test mostly goes. */
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_GNOINLINE __attribute__((noinline))
 #define ICFI_GCOPY __builtin_memcpy
@@ -719,7 +719,7 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 #define ICFI_GLIKELY(x) (x)
 #endif
 
-/* Before a loop of a few steps that is to be written out: gcc does so from -O3 on only */
+/* Before a loop of a few steps, which the compiler then writes out: gcc by itself does so from -O3 on only */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ICFI_GUNROLL _Pragma("GCC unroll 8")
 #else
@@ -774,7 +774,7 @@ static inline icf_real icfi_gsign(icf_real x)
     return (icf_real)((x >= 0) - (x < 0));
 }
 
-/* the nearest to x of -most .. most */
+/* x, moved into -most .. most */
 static inline icf_real icfi_gclamp(icf_real x, icf_real most)
 {
     return icfi_min(icfi_max(x, -most), most);
@@ -1120,7 +1120,7 @@ ICF_API icf_result icf_shape_check(const icf_shape* s)
     return good ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
 }
 
-/* ---- two segments: centres w apart (that of B less that of A), unit directions, half lengths */
+/* ---- two segments, of unit directions u and v and half lengths; w: from the centre of A to that of B */
 
 typedef struct icfi_gsegments {
     icf_real s, t;   /* where on each the nearest points are, from its centre */
@@ -1129,14 +1129,14 @@ typedef struct icfi_gsegments {
     icf_vec3 n;      /* unit, from A to B */
 } icfi_gsegments;
 
-/* e without what of it lies along the unit vector u */
+/* e without its part along the unit vector u */
 static inline icf_vec3 icfi_gsquare_to(icf_vec3 e, icf_vec3 u)
 {
     return icf_vec3_add_scaled(e, -icf_vec3_dot(e, u), u);
 }
 
-/* The normal between inner points is across both, and that is c = u x v, of length sine, unless they are
-   more than `reach` apart for its length: 0 then. */
+/* The normal between inner points of two segments is along c = u x v, whose length is sine. Answers 0 where
+   they are so far apart, for that length, that `reach` rules out inner points. */
 ICFI_INLINE int icfi_gsegments_across(icf_vec3 w, icf_vec3 u, icf_vec3 v, icf_vec3 c, icf_real sine,
                                       icf_real reach, icfi_gsegments* out)
 {
@@ -1195,7 +1195,7 @@ ICFI_INLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u,
     out->s = s;
     if (inside && icfi_gsegments_across(w, u, v, c, ICF_SQRT(cc), half_u + half_v, out)) return;
 
-    // what joins them is across a segment at its inner points; a long one would show it if not
+    // the normal is across a segment at its inner points; on a long segment an error would show
     if (t == free_t) {
         e = icfi_gsquare_to(icf_vec3_add_scaled(icf_vec3_add_scaled(w, t, v), -s, u), v);
         if (inside) e = icfi_gsquare_to(icfi_gsquare_to(e, u), v);
@@ -1210,7 +1210,7 @@ ICFI_INLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u,
     out->n = out->d == 0 ? icfi_gsegments_meeting(w, u, v, c, crossing) : e;
 }
 
-/* The same where it takes little of the time */
+/* The same, called rather than inlined where it takes little of the time */
 static ICFI_GNOINLINE void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u,
                                                  icf_vec3 v, icf_real half_v, icfi_gsegments* out)
 {
@@ -1261,7 +1261,7 @@ static inline icf_real icfi_gsegment_slope(icf_vec3 p, icf_vec3 u, icf_vec3 h, i
            u.z * (z - icfi_gclamp(z, h.z));
 }
 
-/* one of those places: narrows low .. high, where the slope changes sign */
+/* Narrows low .. high, between which the slope changes sign, by one of those places. */
 static inline void icfi_gsegment_narrow(icf_vec3 p, icf_vec3 u, icf_vec3 h, icf_real s,
                                         icf_real range[4])
 {
@@ -1372,9 +1372,9 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
     out->q = icf_vec3_add_scaled(icf_vec3_add_scaled(p, out->s, u), -out->d, out->n);
 }
 
-/* Where an inner point x of the segment is nearest the normal is across u, and across the edge too if it is
-   one of those, unless u is nearly along it; a long segment would show it if not. Rounding of a place on it
-   may take that off the rim of a face, as its slope shows. */
+/* Makes the normal exact where an inner point x of the segment is nearest: it is across u, and if x is
+   nearest an edge, across that edge too, unless u is nearly along it. On a long segment an error would show.
+   Rounding of x may take it off the rim of a face; the slope of u against that face tells. */
 static inline void icfi_gsegment_across(icf_vec3 x, icf_vec3 u, icf_vec3 h, icf_real l,
                                         icfi_gsegment_box_near* out)
 {
@@ -1424,7 +1424,7 @@ static void icfi_gsegment_box_distance(icf_vec3 p, icf_vec3 u, icf_real l, icf_v
    icfi_gboxes_patch, icfi_gboxes_witness, icfi_gnext, icfi_gon_b, icfi_gpatch, icfi_gsphere_any,
    icfi_pair_is_swapped */
 
-/* The axis after axis i, and without a branch: which axes take part is as good as random to a processor */
+/* The axis after axis i, without a branch: a processor cannot guess which axes take part. */
 static inline int icfi_gnext(int i)
 {
     return 1 << i & 3;
@@ -1482,9 +1482,9 @@ static inline icf_real icfi_gon_b(const icfi_gboxes* x, const icf_real n[3], int
     return n[0] * x->c[0][j] + n[1] * x->c[1][j] + n[2] * x->c[2][j];
 }
 
-/* The unit normal of edges i and j, from A to B, and the gap along it, with no more error than that of
-   a face, however nearly parallel they are; 0, and nothing is told, if they are parallel or if that is
-   not above `least`. */
+/* The unit normal of edges i and j, from A to B, and the gap along it. Its error is no larger than for a
+   face, however nearly parallel the edges are. Answers 0, and writes nothing, if they are parallel or the gap
+   is not above `least`. */
 static ICFI_GNOINLINE int icfi_gboxes_edge(const icfi_gboxes* x, int i, int j, icf_real least,
                                            icfi_gaxis* out)
 {
@@ -1549,9 +1549,9 @@ ICFI_INLINE void icfi_gboxes_faces(const icfi_gboxes* x, icf_real m[3][3], icf_r
     }
 }
 
-/* The direction of the largest gap. 0, and nothing found out, if one is above the limit. Of
-   directions that are equal but for rounding a face is taken rather than edges, A before B; and the
-   one of the number `previous` is kept while it is within `keep` of the best. */
+/* The direction of the largest gap, or 0 as soon as a gap is above the limit. Of directions that are equal
+   but for rounding it takes a face rather than edges, and A before B. It keeps direction `previous` while
+   that is within `keep` of the best. */
 static int icfi_gboxes_axis(const icfi_gboxes* x, icf_real limit, int previous, icf_real keep,
                             icfi_gaxis* out)
 {
@@ -1623,8 +1623,8 @@ typedef struct icfi_gnear {
         n[3]; // points of A and B, and q - p or a multiple of it that is more exact
 } icfi_gnear;
 
-/* How far x is beyond -most .. most; what is within rounding of it counts as inside, so that over the
-   rim of a face the normal is that of the face */
+/* How far x is beyond -most .. most. Within rounding it counts as inside, so that over the rim of a face the
+   normal is that of the face. */
 static inline icf_real icfi_gbeyond(icf_real x, icf_real most, icf_real slack)
 {
     icf_real e = x - icfi_gclamp(x, most);
@@ -1666,8 +1666,8 @@ static void icfi_gboxes_from_b(const icfi_gboxes* x, const icf_real v[3], int is
     }
 }
 
-/* the outermost edge of direction `skip` along n, and with `other` the one across the face that n is
-   nearly normal to; 0 if there is no such. n is in the frame of the box */
+/* The middle of the edge along axis `skip` that is outermost along n; with `other`, the edge across the face
+   that n is nearly normal to, or 0 if there is none. n is in the frame of the box. */
 static int icfi_gouter_edge(const icf_real n[3], const icf_real h[3], int skip, int other,
                             icf_real out[3])
 {
@@ -1791,8 +1791,8 @@ typedef struct icfi_gpatch {
     icf_real tolerance;      // what is nearer than this to a corner or edge counts as on it
 } icfi_gpatch;
 
-/* The largest of three; *at becomes which. Like all of the patch without a branch: which faces, edges
-   and corners there are is as good as random to a processor. */
+/* The largest of three magnitudes; *at becomes its number. Without a branch, as all of the patch: a processor
+   cannot guess which faces, edges and corners there are. */
 ICFI_INLINE icf_real icfi_glargest(const icf_real x[3], int* at)
 {
     icf_real a = ICF_FABS(x[0]), b = ICF_FABS(x[1]), c = ICF_FABS(x[2]), most = icfi_max(b, a);
@@ -2054,9 +2054,9 @@ static ICFI_GNOINLINE void icfi_gpatch_edges(icfi_gpatch* x, icf_real most_u, ic
     icfi_gpatch_gather(&all, 4 * slack, x);
 }
 
-/* Keeps what of a polygon has sign x[k] <= most; corners are (u, v, height). Answers how many corners
-   are left in `out`. Which corners are inside is as good as random to a processor, so there is nothing
-   to guess here: every crossing is computed and written, and written over where there was none. */
+/* Keeps the part of a polygon with sign x[k] <= most; corners are (u, v, height). Answers how many corners
+   are left in `out`. A processor cannot guess which corners are inside, so it need not: every crossing is
+   computed and written, and written over where there was none. */
 ICFI_INLINE int icfi_gcut(int count, const icf_real (*in)[3], icf_real (*out)[3], int k,
                           icf_real sign, icf_real most)
 {
@@ -2138,7 +2138,7 @@ static ICFI_GNOINLINE void icfi_gpatch_low(icfi_gpatch* x, icf_real most_u, icf_
 }
 
 /* The patch of two boxes along n, which is in the frame of A, from A to B. The reference is the box that
-   has the face most square to n. What is higher than `level` is not of interest, and cut off. */
+   has the face most square to n. Parts higher than `level` are cut off. */
 static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_real n[3],
                                              icf_real level, icfi_gpatch* out)
 {
@@ -2348,7 +2348,7 @@ static ICFI_GNOINLINE void icfi_gbox_box(const icfi_gplaced* a, const icfi_gplac
     out->point_b = icf_vec3_add(fa->p, icfi_gfrom(fa, icfi_gfrom3(q)));
 }
 
-/* what remains for a core of A at p, its radius, and the surface of B: normal n, gap `core` */
+/* The answer for a point p of A's core and B's core, `core` apart along n, swollen by their radii */
 static inline void icfi_gfinish(icf_vec3 p, icf_real radius_a, icf_real radius_b, icf_real core,
                                 icf_vec3 n, icf_separation* out)
 {
@@ -2376,7 +2376,7 @@ static void icfi_gsphere_any(icf_vec3 p, icf_real radius, const icfi_gplaced* b,
         free_t = -icf_vec3_dot(n, d);
         t = icfi_gclamp(free_t, s->half.z);
         d = icf_vec3_add_scaled(d, t, n);
-        if (t == free_t) d = icfi_gsquare_to(d, n); // a long axis would show it if it is not
+        if (t == free_t) d = icfi_gsquare_to(d, n); // on a long axis an error would show
         core = icfi_gunit(&d);
         if (core == 0) d = icfi_gacross(n);
         icfi_gfinish(p, radius, s->radius, core, d, out);
@@ -2632,8 +2632,8 @@ ICF_API icf_mass_properties icf_mass_properties_add(icf_mass_properties a, icf_m
 
 /* ---- rays. Directions are unit vectors here, and t a length. */
 
-/* A ball around the origin: what is across the ray is compared with the radius, not squares of long
-   distances with each other. Answers t of the entry, or below 0. */
+/* A ball around the origin. Compares the ray's distance from it with the radius, rather than squares of long
+   distances with each other, which loses nothing. Answers t of the entry, or below 0. */
 static icf_real icfi_gray_ball(icf_vec3 o, icf_vec3 d, icf_real radius)
 {
     icf_real along = -icf_vec3_dot(o, d), across;
@@ -2737,10 +2737,10 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
 // >>manifolds
 /* Offers to those below: icfi_gmanifold */
 
-/* Where a point is on a shape is a small number, 1 and up: on a box two bits for each coordinate, 1 at
-   the lower side, 2 at the upper; on a capsule, its ends 1 and 2, or its side 3; on others 1. A
-   feature is that of A, and that of B times 256. What is within a tolerance of a corner counts as on
-   it, so that corners which lie on each other keep their name while they tremble. */
+/* A small number, 1 and up, names the part of a shape on which a point is: of a box two bits for each
+   coordinate, 1 at the lower side, 2 at the upper; of a capsule, its ends 1 and 2, or its side 3; of others
+   1. A feature is the number on A plus 256 times that on B. A point within a tolerance of a corner counts as
+   on it, so that corners that lie on each other keep their name while they tremble. */
 static inline uint32_t icfi_gside(icf_real x, icf_real most)
 {
     return (uint32_t)(x <= -most) | (uint32_t)(x >= most) << 1;
@@ -2784,8 +2784,8 @@ static void icfi_gadd_point(icf_manifold* out, icf_vec3 position, icf_real dista
     p->feature = a | b << 8;
 }
 
-/* The point where the distance is, when there is none so low: in place of a higher one of the same name,
-   or as one more, or in place of the last */
+/* Adds the nearest point where a manifold has none so low: in place of a higher one of the same name, or as
+   one more, or in place of the last. */
 ICFI_INLINE void icfi_gadd_lowest(icf_manifold* out, icf_vec3 position, icf_real distance, int most,
                                   uint32_t a, uint32_t b)
 {
@@ -2851,7 +2851,7 @@ static void icfi_gring_drop(icfi_gring* r, int k)
     }
 }
 
-/* Leaves out what is higher than the margin; its share goes to the others in proportion */
+/* Leaves out corners higher than the margin; their share goes to the others in proportion. */
 static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real margin)
 {
     int k, n = 0;
@@ -2872,9 +2872,9 @@ static void icfi_gring_lower(icfi_gring* r, const icf_real* height, icf_real mar
     r->count = n;
 }
 
-/* Leaves out corners of the same name as the next one, and those that are within a tolerance of the
-   line of their neighbours, which get their share; of these not the lowest, unless a neighbour is as low
-   to within a part in 65536 of the tolerance, which is 1e-6 of the size at most */
+/* Leaves out corners of the same name as the next one, and corners within a tolerance of the line of their
+   neighbours, to which their share goes. The lowest stays, unless a neighbour is as low to within a part in
+   65536 of the tolerance, which is 1e-6 of the size at most. */
 static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real* v,
                                 const icf_real* height, const uint32_t* code, int lowest,
                                 icf_real tolerance)
@@ -2907,8 +2907,8 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
     }
 }
 
-/* Keeps `most` corners: the lowest, the farthest from it, and then always the one that adds the
-   most area. The share of those left out goes to the others. */
+/* Keeps `most` corners: the lowest, the one farthest from it, and then each time the one that adds the most
+   area. Divides the area among them anew. */
 static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* v,
                               const icf_real* height, int most)
 {
@@ -3027,7 +3027,7 @@ static inline int icfi_gpatch_ring(const icfi_gpatch* patch, icf_real margin, ic
     return lowest;
 }
 
-/* Whether there is nothing for icfi_gring_simplify to do, as mostly; 0 for sharp corners, too */
+/* Whether icfi_gring_simplify would change nothing, as mostly. Answers 0 for sharp corners too. */
 static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, const icf_real* v,
                                        const uint32_t* code, icf_real tolerance)
 {
@@ -3045,8 +3045,8 @@ static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, c
     return !found;
 }
 
-/* the one point where the distance is, for when the patch has none so low: corners against edges and
-   corners */
+/* Adds the point where the boxes are nearest, where the patch has none so low: a corner against an edge or a
+   corner */
 static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_gplace* fa,
                                                const icfi_gaxis* axis, const icf_real p[3],
                                                const icf_real q[3], int most, icf_manifold* out)
@@ -3066,7 +3066,7 @@ static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_
                      icfi_gbox_code(b, x->b, least));
 }
 
-/* the points of a patch */
+/* Writes the points of a patch. Answers the height of the lowest. */
 static ICFI_GNOINLINE icf_real icfi_gpatch_points(const icfi_gboxes* x, const icfi_gaxis* axis,
                                                   const icfi_gplace* fa, const icfi_gplace* fb,
                                                   icf_real margin, int most, icf_manifold* out)
@@ -3174,8 +3174,8 @@ static ICFI_GNOINLINE void icfi_gsphere_manifold(const icfi_gplaced* a, const ic
     icfi_gadd_point(out, p, near.distance, 0, 1, code);
 }
 
-/* Two capsules: where they are nearest, and if they lie nearly along each other, both ends of what does.
-   There, the gap is that along the normal between the balls whose middles are side by side. */
+/* Two capsules: the nearest points, and if they lie nearly along each other, both ends of the stretch where
+   they are side by side. There the gap is, along the normal, that of two balls side by side. */
 static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icfi_gplaced* pa, const icfi_gplaced* pb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
@@ -3223,8 +3223,8 @@ static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icfi_gplaced* pa, const
     }
 }
 
-/* the part of the segment, seen along n, that is over the face `k` of the box: low .. high; and the
-   height above the face at s = 0 and its slope */
+/* range becomes the part of the segment that is over face k of the box as seen along n, low and high, then
+   the height above that face at s = 0 and its slope. Answers 0 if no part is. */
 static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_vec3 n, int k,
                            icf_real range[4])
 {
@@ -3313,11 +3313,11 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
     icfi_gplace room;
     const icfi_gplace* fa = icfi_glocate(pa, &room);
     const icf_shape* a = pa->shape;
-    icf_vec3 n = icfi_gaxis_z(pb), c = fa->p, local, e, x;
-    icf_real u[8], v[8], height[8], side, slack;
+    icf_vec3 n = icfi_gaxis_z(pb), c = fa->p, corner[4], local, e, x;
+    icf_real u[4], v[4], height[4], side, slack;
     icf_real level = icf_vec3_dot(n, icf_vec3_sub(c, icfi_gcenter(pb)));
     icfi_gring ring;
-    int k, face = 0;
+    int k, i1, i2, face = 0;
     local = icfi_gto(fa, n);
     slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
     side = a->half.x * ICF_FABS(local.x) + a->half.y * ICF_FABS(local.y) +
@@ -3327,7 +3327,6 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
     if (a->kind == ICF_SHAPE_CAPSULE) {
         icf_real low = level - a->radius - a->half.z * ICF_FABS(local.z);
         out->distance = low;
-        ring.count = 0;
         if (low <= margin) margin += slack;
         for (k = 0; k < 2; k++) {
             side = k ? a->half.z : -a->half.z;
@@ -3347,14 +3346,15 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
     out->distance = ICF_REAL_MAX;
     e = a->half;
     if (icfi_gpart(local, face) > 0) icfi_gset(&e, face, -icfi_gpart(e, face));
+    i1 = icfi_gnext(face);
+    i2 = icfi_gnext(i1);
     for (k = 0; k < 4; k++) {
-        int i1 = face == 2 ? 0 : face + 1, i2 = face == 0 ? 2 : face - 1;
-        x = e;
         u[k] = k == 1 || k == 2 ? icfi_gpart(e, i1) : -icfi_gpart(e, i1);
         v[k] = k < 2 ? -icfi_gpart(e, i2) : icfi_gpart(e, i2);
-        icfi_gset(&x, i1, u[k]);
-        icfi_gset(&x, i2, v[k]);
-        height[k] = level + icf_vec3_dot(local, x);
+        corner[k] = e;
+        icfi_gset(&corner[k], i1, u[k]);
+        icfi_gset(&corner[k], i2, v[k]);
+        height[k] = level + icf_vec3_dot(local, corner[k]);
         out->distance = icfi_min(out->distance, height[k]);
         ring.at[k] = k;
     }
@@ -3363,19 +3363,16 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
     icfi_gring_lower(&ring, height, out->distance <= margin ? margin + slack : margin);
     icfi_gring_choose(&ring, u, v, height, most);
     for (k = 0; k < ring.count; k++) {
-        int i1 = face == 2 ? 0 : face + 1, i2 = face == 0 ? 2 : face - 1, at = ring.at[k];
-        x = e;
-        icfi_gset(&x, i1, u[at]);
-        icfi_gset(&x, i2, v[at]);
-        icfi_gadd_point(
-            out,
-            icf_vec3_add_scaled(icf_vec3_add(c, icfi_gfrom(fa, x)), ICF_R(-0.5) * height[at], n),
-            height[at], ring.share[k], icfi_gbox_code_at(x, a->half), 1);
+        const int at = ring.at[k];
+        x = icf_vec3_add(c, icfi_gfrom(fa, corner[at]));
+        x = icf_vec3_add_scaled(x, ICF_R(-0.5) * height[at], n);
+        icfi_gadd_point(out, x, height[at], ring.share[k], icfi_gbox_code_at(corner[at], a->half),
+                        1);
     }
     if (!out->count) icfi_gno_manifold(out);
 }
 
-/* The number of an axis, from the other box: faces of A and B, and edges i and j, change places */
+/* The number of an axis as seen from B: faces of A and B, and edges i and j, change places. */
 static uint32_t icfi_gturned_axis(uint32_t axis)
 {
     if (axis >= 1 && axis <= 6) return axis <= 3 ? axis + 3 : axis - 3;
@@ -3436,14 +3433,14 @@ ICF_API icf_result icf_manifold_make(const icf_shape* a, const icf_transform* bo
 // Layer 12: broad phase
 // >>broad-phase
 
-/* Proxies are sorted along a curve that fills space, and every eight of the sorted are a pack; the
+/* Proxies are sorted along a curve that fills space, and every eight in that order are a pack; the
    boxes around eight packs are a pack of the next level, and so on up to one. There are no pointers in
    this tree, not even indices: child i of pack p is number 8 p + i of the level below. A proxy that
    moves keeps its place and its packs grow, until enough have moved that sorting all again pays.
 
-   That was chosen by measurement: for 100000 moving boxes of one size it takes a third of the time of
-   a hashed grid, because eight boxes are compared at once and neighbours in space are neighbours in
-   memory; and unlike a grid it has no cells, so sizes may be mixed: small and large are sorted apart.
+   Measured: for 100000 moving boxes of one size this takes a third of the time of a hashed grid, because
+   it compares eight boxes at once, and neighbours in space are neighbours in memory. Unlike a grid it has no
+   cells, so sizes may be mixed: small and large are sorted apart.
 
    Boxes are kept as floats, rounded outward. Lanes without a proxy have a lower corner above all
    others. */
@@ -4054,7 +4051,7 @@ ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy)
     return ICF_RESULT_OK;
 }
 
-/* Whether a side lies within the larger box; where that ends at all that boxes reach, so do all sides */
+/* Whether a side lies within that of the larger box, which has no end where it is as far as boxes reach */
 static inline int icfi_gwithin(icf_real lower, icf_real upper, float from, float to)
 {
     return ((lower >= (icf_real)from) | (from <= -(float)ICFI_GFAR)) &
@@ -4105,7 +4102,7 @@ ICF_API icf_result icf_broad_phase_get_box(const icf_broad_phase* b, int32_t pro
 
 /* ---- pairs */
 
-/* What is found is written to the list that is not in use, and counted where that is full */
+/* Pairs that are found: written to the list that is not in use, and only counted where that is full */
 typedef struct icfi_gfound {
     icf_pair* list;
     int64_t count, most;
@@ -4123,7 +4120,7 @@ static inline void icfi_gfound_add(icfi_gfound* f, int32_t a, int32_t b)
     f->count++;
 }
 
-/* All pairs of two packs; each lane of the second that touches the box around the first */
+/* All pairs of two packs. `lanes`: those of the second that touch the box around the first */
 static void icfi_gpack_pairs(const icfi_gpack* base, int32_t first, int32_t second, unsigned lanes,
                              icfi_gfound* f)
 {
@@ -4212,7 +4209,7 @@ static inline int32_t icfi_gwalk_next(icfi_gwalk* w, const icf_broad_phase* b, c
     return w->at * ICFI_GLANES + i;
 }
 
-/* One proxy that moved with all others; of two that moved the one of the lower number finds it */
+/* The pairs of a proxy that moved. Of two that moved, the one of the lower number finds the pair. */
 static void icfi_gproxy_against_all(const icf_broad_phase* b, int32_t proxy, icfi_gfound* f)
 {
     const icfi_gbox* box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box) + proxy;
@@ -4269,7 +4266,7 @@ static void icfi_gsort_few(int32_t* list, int32_t n, int width)
     }
 }
 
-/* What the old list has of pairs that did not move */
+/* How many pairs of the old list did not move */
 static int32_t icfi_gpairs_kept(const icf_pair* list, int32_t n, const unsigned char* moved)
 {
     int32_t i, kept = 0;
@@ -4441,7 +4438,7 @@ ICF_API int32_t icf_broad_phase_overlaps(const icf_broad_phase* b, const icf_aab
     return count;
 }
 
-/* When a ray enters a lane, or below 0: it does not before t_most. Rounding is allowed for. */
+/* When a ray enters a lane, with room for rounding; below 0 if it does not before t_most */
 static icf_real icfi_gray_lane(const icf_broad_phase_ray* ray, const icfi_gpack* p, int lane)
 {
     icf_real enter = 0, leave = ray->t_most;
@@ -4512,15 +4509,15 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
    icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers, icfi_scene_of_world,
    icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage, icfi_stage_begin, icfi_stage_open */
 
-/* A step: where every collider is and can get to, into the broad phase; for each pair of it that may
-   meet, a manifold, whose points become touches of the world; the step of the world; and what of that
-   is remembered: of each pair with points, which axis its normal was of, and whether it touched.
+/* A step tells the broad phase where every collider is and can get to; makes a manifold for each of its pairs
+   that may meet, whose points become touches of the world; and has the world step. Of each pair with points
+   it remembers the axis of its normal and whether it touched.
 
        [ header | colliders | pairs ]                                          the state
        [ session | where colliders are | pairs of this step | broad phase ]    the cache
 
-   The broad phase may name pairs that are apart, depending on where bodies once were, and so may not
-   reach anything that lasts: pairs without points are dropped. */
+   Which pairs that are apart the broad phase names depends on where bodies once were, so nothing that lasts
+   may depend on them: pairs without points are dropped. */
 
 #define ICFI_SCENE_MAGIC 0x1cf5ce5eu
 #define ICFI_SCENE_COOKIE 0x1cf05ce0
@@ -4738,7 +4735,7 @@ static icf_result icfi_scene_full(icf_scene* s, const char* what, size_t needed)
     return icfi_scene_refuse(s, ICF_RESULT_TOO_SMALL, what);
 }
 
-/* What the world refused, with its reason */
+/* The world refused: its reason becomes the scene's. */
 static icf_result icfi_scene_of_world(icf_scene* s, icf_result result)
 {
     s->needed = s->world.needed;
@@ -4805,7 +4802,7 @@ ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
 }
 
 #ifndef ICF_NO_MALLOC
-/* A block of the scene's own, of other capacities, into which what lasts is copied */
+/* Moves the scene to a new block of its own with more room, and frees the old one. */
 static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t pairs)
 {
     icfi_stage from, to;
@@ -4826,7 +4823,7 @@ static icf_result icfi_scene_grow(icf_scene* scene, int32_t colliders, int32_t p
     ICFI_GCOPY(to.collider, from.collider, (size_t)h.collider_end * sizeof *to.collider);
     ICFI_GCOPY(to.pair, from.pair, (size_t)h.pair_count * sizeof *to.pair);
     icfi_stage_begin(&to);
-    /* and the cache, so that nobody notices */
+    /* and the cache, so that the step goes on as if nothing had happened */
     *to.session = *from.session;
     ICFI_GCOPY(to.seen, from.seen, (size_t)from.header->colliders * sizeof *to.seen);
     ICFI_GCOPY(to.now, from.now, (size_t)to.session->pairs * sizeof *to.now);
@@ -4865,7 +4862,7 @@ ICF_API void icf_scene_destroy(icf_scene* scene)
 }
 #endif
 
-/* Room for so many: twice of it in a scene that can grow. 0 for what there is enough of. */
+/* Makes sure of room for so many. A scene that can grow gets twice as much. */
 static icf_result icfi_scene_room(icf_scene* scene, int32_t colliders, int32_t pairs,
                                   const char* what)
 {
@@ -4928,7 +4925,7 @@ static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* 
     if (!icfi_is_ground(d->body) && !icf_body_is_valid(&scene->world, d->body)) {
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "no such body");
     }
-    /* not finite, if one of them is not; those that may be the largest number are halved */
+    /* not finite if one of them is not; the stiffness, which may be the largest number, is divided */
     sum = m->stiffness / 4 + m->dissipation + m->relaxation + m->friction + m->friction_static +
           m->torsion + m->rolling + d->surface_velocity.x + d->surface_velocity.y +
           d->surface_velocity.z;
@@ -5259,8 +5256,8 @@ static void icfi_collider_refresh(const icf_scene* scene, const icfi_collider* c
     seen->rush = seen->body.velocity;
 }
 
-/* Tells the broad phase where a collider can be until the end of the step. What does not move by forces
-   is of one group, and the colliders of a body are of one. */
+/* Tells the broad phase where a collider can be until the end of the step. All colliders that no force moves
+   are one group, and those of each body are one. */
 static icf_result icfi_place_proxy(icfi_stage* s, int32_t slot, icf_real dt)
 {
     const icfi_collider* c = s->collider + slot;
@@ -5372,8 +5369,8 @@ static inline int icfi_is_within(const icfi_collider_cache* a, const icfi_collid
     return icf_vec3_dot(d, d) <= reach * reach;
 }
 
-/* Whether it may, were all speeds towards one another: with no less a margin than icfi_may_reach finds,
-   rounding or not, so that nothing is lost */
+/* Whether a pair could have points if all speeds were towards one another. The margin is no less than that of
+   icfi_may_reach, rounding included, so that no pair is lost. */
 static inline int icfi_may_be_near(const icfi_stage* s, int32_t a, int32_t b, icf_real dt)
 {
     const icfi_collider_cache *sa = s->seen + a, *sb = s->seen + b;
@@ -5398,8 +5395,8 @@ static inline int icfi_boxes_meet(const icf_aabb* a, const icf_aabb* b)
            (b->lower.y <= a->upper.y) & (a->lower.z <= b->upper.z) & (b->lower.z <= a->upper.z);
 }
 
-/* The pairs of this step into s->now, and how many: of the pairs of the broad phase a third. Nothing
-   is guessed in the first passes: which pairs are left is as good as random to a processor. */
+/* Writes the pairs of this step to s->now, about a third of those of the broad phase, and answers how many.
+   The first passes have no branches: a processor cannot guess which pairs are left. */
 static int32_t icfi_scene_pairs(icfi_stage* s, icf_real dt)
 {
     const icf_pair* pair = icf_broad_phase_pairs(s->broad);
@@ -5469,13 +5466,14 @@ static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32
     }
 }
 
-/* Of a box a manifold has the lowest face. One that tumbles may have all of that on its way out in a step,
-   where it holds nothing, while the other side is what comes down: the box sinks in, turning half round in
-   every step. So where points can come nearer in the step by more than the box is large, each point of a box
-   on something flat that no force moves gets its image through the middle of the box with it: of the two one
-   comes down unless the middle goes up. What can give way is not worth the points. */
+/* A manifold has points of the lowest face of a box. If the box tumbles fast, that face may move away within
+   the step and hold nothing, while the opposite side comes down: the box sinks in, turning half round in
+   every step. So if points can come nearer in a step by more than the box is large, and it is on something
+   flat that no force moves, each point also gets its image through the middle of the box: one of the two
+   comes down unless the middle goes up. If the other side can give way, these points are not worth their
+   cost. */
 
-/* Whether the flat of a shape is what n is the normal of, to 0.001: of a box, one of its faces */
+/* Whether n is the normal of a half-space, or of a face of a box, to 0.001 */
 static int icfi_is_flat(const icf_shape* shape, const icfi_gplace* at, icf_vec3 n)
 {
     if (shape->kind != ICF_SHAPE_BOX) return shape->kind == ICF_SHAPE_HALF_SPACE;
@@ -5483,14 +5481,14 @@ static int icfi_is_flat(const icf_shape* shape, const icfi_gplace* at, icf_vec3 
     return icfi_max(icfi_max(ICF_FABS(n.x), ICF_FABS(n.y)), ICF_FABS(n.z)) > ICF_R(0.999);
 }
 
-/* The images of points of a box, at `on`, that are above what is flat there and within the margin: how many.
-   n is from the box to that; shift: where in a feature the box has its part */
+/* The images of the points of a box, at `on`, that are over a flat shape and within the margin of it: how
+   many. n is from the box to that shape; shift: where in a feature the number of the box is */
 static int icfi_far_side(const icfi_gplace* on, const icf_shape* flat, const icfi_gplace* at,
                          icf_vec3 n, const icf_manifold* m, icf_real margin, int shift,
                          icf_manifold_point* out)
 {
     icf_vec3 h = flat->half;
-    icf_real slack = ICF_R(0.001) * margin; /* to which the flat is flat */
+    icf_real slack = ICF_R(0.001) * margin; /* how flat icfi_is_flat says it is */
     int i, count = 0;
     for (i = 0; i < m->count; i++) {
         const icf_manifold_point* p = m->point + i;
@@ -5512,7 +5510,7 @@ static int icfi_far_side(const icfi_gplace* on, const icf_shape* flat, const icf
     return count;
 }
 
-/* That of a pair */
+/* The same for a pair, if it is of a fast box and something flat */
 static int icfi_far_sides(const icfi_stage* s, const icfi_pair_now* now, const icf_manifold* m,
                           icf_manifold_point* out)
 {
@@ -5527,7 +5525,7 @@ static int icfi_far_sides(const icfi_stage* s, const icfi_pair_now* now, const i
     return icfi_far_side(&on->place, flat, &at->place, n, m, now->margin, swap ? 8 : 0, out);
 }
 
-/* Points of a pair into touches of the world: now->count */
+/* Makes the points of a pair touches of the world, now->count of them. */
 static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now* now,
                                  icfi_touches* touches)
 {
@@ -5666,7 +5664,7 @@ static void icfi_gather_pairs(const icf_scene* scene, icfi_stage* s)
     }
 }
 
-/* What the world's step did to each pair, events of that, and what is remembered of it */
+/* After the world's step: events of all pairs, what is remembered of them, and where bodies are */
 static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
 {
     icfi_scene_session* session = s->session;
@@ -5707,13 +5705,13 @@ static void icfi_scene_commit(icf_scene* scene, icfi_stage* s)
 
 /* ---- a second look ---- */
 
-/* What a contact sets in motion, or turns, was not seen to be fast when pairs were found. So when the step is
-   solved colliders that turned out faster are looked at again, with the velocities that they will have. Pairs
-   that would get into each other by more than a tenth of the thinner one get touches, and the step is solved
-   again. */
+/* Pairs were found by the speeds before the step, and a contact may set a body in motion in it. So once the
+   step is solved, colliders that turned out faster are looked at again, with the velocities that they will
+   have. Pairs that would get into each other by more than a tenth of the thinner one get touches, and the
+   step is solved again. */
 
-/* Colliders that will be faster than they were seen to be, by more than half of the margin: their speeds, and
-   how many */
+/* Marks colliders that will go farther in the step than expected, by more than half of their margin, and
+   notes their speeds. Answers how many there are. */
 static int32_t icfi_find_faster(const icf_scene* scene, icfi_stage* s, icf_real dt)
 {
     int32_t i, count = 0;
@@ -5741,7 +5739,7 @@ static int32_t icfi_find_faster(const icf_scene* scene, icfi_stage* s, icf_real 
     return count;
 }
 
-/* Whether a pair is one of this step already */
+/* Whether a pair has touches in this step already */
 static int icfi_is_met(const icfi_stage* s, int32_t a, int32_t b)
 {
     int32_t low = 0, high = s->session->found, i;
@@ -5784,7 +5782,8 @@ static int icfi_gets_in(const icfi_stage* s, const icfi_pair_now* now, const icf
     return 0;
 }
 
-/* The pairs that faster colliders make, as touches behind the others: how many, or what was refused */
+/* Adds touches of pairs of faster colliders behind the others. Answers 1 if there are any, 0 if not, or an
+   error. */
 static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
 {
     icfi_stage s;
@@ -6019,7 +6018,7 @@ static uint64_t icfi_scene_hash_of(const icfi_scene_header* h, const unsigned ch
     return icfi_scene_words(hash, pair, 4 * (size_t)h->pair_count, 4);
 }
 
-/* Of saved bytes: all that the hash goes by, and what it does not, as room says nothing of the future */
+/* Of saved bytes: the hash, and the fields that it leaves out because no step depends on them */
 static uint64_t icfi_scene_checksum(const icfi_scene_header* h, const unsigned char* collider,
                                     const unsigned char* pair)
 {
@@ -6037,7 +6036,7 @@ ICF_API uint64_t icf_scene_hash(const icf_scene* scene)
                               (const unsigned char*)s.pair, icf_world_hash(&scene->world));
 }
 
-/* Bytes of the scene's own part; 0 if that is more than size_t holds */
+/* Bytes of the scene's own part */
 static size_t icfi_scene_saved(const icfi_scene_header* h)
 {
     return sizeof *h + (size_t)h->collider_end * sizeof(icfi_collider) +
@@ -6070,7 +6069,7 @@ ICF_API icf_result icf_scene_save(const icf_scene* scene, void* bytes, size_t ca
     return icf_world_save(&scene->world, to, capacity - (size_t)(to - (unsigned char*)bytes));
 }
 
-/* Whether bytes are a saved scene, but for the world in it */
+/* Whether bytes are a saved scene. icf_world_load checks the world in it. */
 static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icfi_scene_header* h)
 {
     const unsigned char *collider, *pair;
