@@ -16491,7 +16491,7 @@ ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body
                                     icf_vec3 axis, icf_transform* a_frame, icf_transform* b_frame)
 {
     icf_vec3 z = icf_vec3_normalize(axis);
-    icf_transform t;
+    icf_transform t, frame[2];
     const icfi_body* body;
     int i;
     if (!icfi_world_is(world) || !a_frame || !b_frame) return ICF_RESULT_BAD_ARGUMENT;
@@ -16501,13 +16501,14 @@ ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body
     t.p = point;
     for (i = 0; i < 2; i++) {
         icf_body name = i ? b : a;
-        icf_transform* out = i ? b_frame : a_frame;
-        *out = t;
+        frame[i] = t;
         if (!name.index && !name.generation) continue;
         body = icfi_find_body(world, name);
         if (!body) return ICF_RESULT_BAD_ARGUMENT;
-        *out = icfi_compose(icfi_invert(icfi_pose(body, &body->m)), t);
+        frame[i] = icfi_compose(icfi_invert(icfi_pose(body, &body->m)), t);
     }
+    *a_frame = frame[0];
+    *b_frame = frame[1];
     return ICF_RESULT_OK;
 }
 
