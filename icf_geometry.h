@@ -4063,7 +4063,7 @@ ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const
     icfi_gbox *at, old;
     icf_real sides, room;
     icf_result result;
-    if (!icfi_gis_proxy(b, proxy)) return ICF_RESULT_BAD_ARGUMENT;
+    if (!box || !icfi_gis_proxy(b, proxy)) return ICF_RESULT_BAD_ARGUMENT;
     at = ICFI_GAT(icfi_gbox, b, b->at_box) + proxy;
 
     // inside still, and not much smaller than it was when the larger box was made
