@@ -17,23 +17,23 @@ import argparse, difflib, os, pathlib, queue, random, re, shutil, subprocess, ti
 from concurrent.futures import ThreadPoolExecutor
 
 HEADERS = ["icf.h", "icf_geometry.h"]
-SOLVER = "test_solver test_golden test_interior test_regressions"
+SOLVER = "test_refusals test_solver test_golden test_interior test_regressions"
 SPARSE = "test_sparse test_regressions"
-WORLD = "test_world test_trees test_loops test_scenes test_poison"
-SCENE = "test_scene test_clutter test_broad_phase"
-SHAPES = "test_shapes test_manifolds test_scene test_clutter"
+WORLD = "test_refusals test_world test_trees test_loops test_scenes test_poison"
+SCENE = "test_refusals test_scene test_clutter test_broad_phase"
+SHAPES = "test_refusals test_shapes test_manifolds test_scene test_clutter"
 TESTS_OF = {
     "config": "test_config test_solver",
     "memory": "test_memory test_sparse test_world",
-    "dense": "test_dense test_sparse",
+    "dense": "test_refusals test_dense test_sparse",
     "sparse-pattern": SPARSE, "sparse-factor": SPARSE,
     "potentials": "test_potentials test_recipe " + SOLVER,
     "problem": SOLVER, "evaluation": SOLVER, "newton": SOLVER, "interior": SOLVER, "solve": SOLVER, "text": SOLVER,
-    "sensitivities": "test_sensitivities",
+    "sensitivities": "test_refusals test_sensitivities",
     "world-state": WORLD, "trees": WORLD, "world-problem": WORLD, "step": WORLD, "bodies": WORLD,
     "world-calls": WORLD,
     "shapes": SHAPES, "boxes": SHAPES, "measures": SHAPES, "manifolds": SHAPES,
-    "broad-phase": "test_broad_phase test_scene test_clutter",
+    "broad-phase": "test_refusals test_broad_phase test_scene test_clutter",
     "scene": SCENE, "detection": SCENE, "scene-calls": SCENE,
 }
 ALL_TESTS = sorted(set(" ".join(TESTS_OF.values()).split()))
