@@ -13025,8 +13025,8 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     if (h->magic != mine.magic || h->version != mine.version || h->real != mine.real) return 0;
     if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record) != 0) return 0;
     def = icfi_def_of(h);
-    if (icfi_world_def_check(&def) || !icfi_finite(h->time)) return 0;
-    if (h->room.solver > (size_t)-1 / 2) return 0;
+    if (icfi_world_def_check(&def) || h->room.solver > (size_t)-1 / 2) return 0;
+    if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_header, checksum), h->gravity)) return 0;
     for (i = 0; i < ICFI_TABLES; i++) {
         if (h->end[i] < 0 || h->end[i] > h->room.most[i]) return 0;
     }
