@@ -4507,7 +4507,8 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 /* Offers to those below: icfi_collider, icfi_collider_cache, icfi_collider_name, icfi_collider_remove,
    icfi_is_ground, icfi_is_sensor, icfi_pair_now, icfi_pair_state, icfi_same_body, icfi_scene_event_add,
    icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers, icfi_scene_of_world,
-   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage, icfi_stage_begin, icfi_stage_open */
+   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage, icfi_stage_begin, icfi_stage_open,
+   icfi_surface_check */
 
 /* A step tells the broad phase where every collider is and can get to; makes a manifold for each of its pairs
    that may meet, whose points become touches of the world; and has the world step. Of each pair with points
@@ -4912,10 +4913,21 @@ static int icfi_same_body(icf_body a, icf_body b)
     return a.index == b.index && a.generation == b.generation;
 }
 
+/* Whether a material is one, and a velocity of a surface */
+static icf_result icfi_surface_check(const icf_material* m, icf_vec3 v)
+{
+    /* not finite if one of them is not; the stiffness, which may be the largest number, is divided */
+    icf_real sum = m->stiffness / 4 + m->dissipation + m->relaxation + m->friction +
+                   m->friction_static + m->torsion + m->rolling + v.x + v.y + v.z;
+    if (!(sum - sum == 0)) return ICF_RESULT_NOT_FINITE;
+    return m->stiffness < 0 || m->dissipation < 0 || m->relaxation < 0 || m->friction < 0 ||
+                   m->torsion < 0 || m->rolling < 0
+               ? ICF_RESULT_BAD_ARGUMENT
+               : ICF_RESULT_OK;
+}
+
 static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* d)
 {
-    const icf_material* m = &d->material;
-    icf_real sum;
     icf_result result;
     if (d->cookie != ICFI_COLLIDER_COOKIE) {
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not from icf_default_collider_def");
@@ -4925,17 +4937,10 @@ static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* 
     if (!icfi_is_ground(d->body) && !icf_body_is_valid(&scene->world, d->body)) {
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "no such body");
     }
-    /* not finite if one of them is not; the stiffness, which may be the largest number, is divided */
-    sum = m->stiffness / 4 + m->dissipation + m->relaxation + m->friction + m->friction_static +
-          m->torsion + m->rolling + d->surface_velocity.x + d->surface_velocity.y +
-          d->surface_velocity.z;
-    if (!(sum - sum == 0))
-        return icfi_scene_refuse(scene, ICF_RESULT_NOT_FINITE, "material or surface_velocity");
-    if (m->stiffness < 0 || m->dissipation < 0 || m->relaxation < 0 || m->friction < 0 ||
-        m->torsion < 0 || m->rolling < 0) {
-        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "material");
-    }
-    return ICF_RESULT_OK;
+    result = icfi_surface_check(&d->material, d->surface_velocity);
+    return result == ICF_RESULT_OK
+               ? result
+               : icfi_scene_refuse(scene, result, "material or surface_velocity");
 }
 
 static void icfi_collider_fill(icfi_collider* c, const icf_collider_def* d)
@@ -6091,7 +6096,9 @@ static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icf
         icfi_collider c;
         ICFI_GCOPY(&c, collider + (size_t)i * sizeof c, sizeof c);
         if (c.next < -1 || c.next >= h->collider_end || c.flags > 3u) return 0;
-        if ((c.flags & 1u) && icf_shape_check(&c.shape) != ICF_RESULT_OK) return 0;
+        if (!(c.flags & 1u)) continue;
+        if (icf_shape_check(&c.shape) != ICF_RESULT_OK) return 0;
+        if (icfi_surface_check(&c.material, c.surface_velocity) != ICF_RESULT_OK) return 0;
     }
     for (i = h->collider_free; i != -1; steps++) {
         icfi_collider c;
