@@ -19,8 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 HEADERS = ["icf.h", "icf_geometry.h"]
 SOLVER = "test_refusals test_solver test_golden test_interior test_regressions"
 SPARSE = "test_sparse test_regressions"
-WORLD = "test_refusals test_world test_trees test_loops test_scenes test_poison"
-SCENE = "test_refusals test_scene test_clutter test_broad_phase"
+WORLD = "test_refusals test_saved test_world test_trees test_loops test_scenes test_poison"
+SCENE = "test_refusals test_saved test_scene test_clutter test_broad_phase"
 SHAPES = "test_refusals test_shapes test_manifolds test_scene test_clutter"
 TESTS_OF = {
     "config": "test_config test_solver",
