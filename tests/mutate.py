@@ -28,7 +28,7 @@ TESTS_OF = {
     "dense": "test_refusals test_dense test_sparse",
     "sparse-pattern": SPARSE, "sparse-factor": SPARSE,
     "potentials": "test_potentials test_recipe " + SOLVER,
-    "problem": SOLVER, "evaluation": SOLVER, "newton": SOLVER, "interior": SOLVER, "solve": SOLVER, "text": SOLVER,
+    "problem": SOLVER, "evaluation": SOLVER, "newton": SOLVER, "interior": "test_cones " + SOLVER, "solve": SOLVER, "text": SOLVER,
     "sensitivities": "test_refusals test_sensitivities",
     "world-state": WORLD, "trees": WORLD, "world-problem": WORLD, "step": WORLD, "bodies": WORLD,
     "world-calls": WORLD,
