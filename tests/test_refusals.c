@@ -920,6 +920,15 @@ static void test_solve_fields(void)
     }
     /* what may be missing */
     problem_make();
+    memset(q.island, 0x5a, sizeof q.island);
+    OK(call_solve());
+    TEST_CHECK(q.stats.islands == 1 && q.island[0].cliques == 2 && q.island[0].links == 2);
+    TEST_CHECK(q.island[0].cost == q.stats.cost && q.island[0].gradient == q.stats.gradient);
+    TEST_CHECK(q.island[0].momentum_error == q.stats.momentum_error);
+    TEST_CHECK(q.island[0].certificate == q.stats.certificate);
+    TEST_CHECK(q.island[0].iterations == q.stats.iterations &&
+               q.island[0].stop == (int32_t)q.stats.stop &&
+               q.island[0].factorizations == q.stats.factorizations);
     q.p.v_last = NULL;
     OK(call_solve());
     q.p.link_bias = NULL;
@@ -1705,6 +1714,37 @@ static void test_inertias(void)
         OK(icf_body_destroy(&here.w, b));
     }
     TEST_CHECK_(accepted > 300 && refused > 300, "%d accepted, %d refused", accepted, refused);
+    /* what only one of the minors tells of, beside moments that are 0 */
+    for (i = 0; i < 3; i++) {
+        icf_body_def d = icf_default_body_def();
+        icf_real* x = &d.inertia.x.x;
+        int second = (i + 1) % 3, third = (i + 2) % 3;
+        memset(x, 0, sizeof d.inertia);
+        OK(icf_body_create(&here.w, &d, &b));
+        x[4 * i] = -R(0.1);
+        EXPECT(icf_body_create(&here.w, &d, &b), ICF_RESULT_NOT_SPD);
+        x[4 * i] = 0;
+        x[4 * second] = x[4 * third] = 1;
+        x[3 * second + third] = x[3 * third + second] = R(1.1);
+        EXPECT(icf_body_create(&here.w, &d, &b), ICF_RESULT_NOT_SPD);
+        x[3 * second + third] = x[3 * third + second] = -R(0.9);
+        OK(icf_body_create(&here.w, &d, &b));
+    }
+    /* rounding is in proportion to the largest moment, wherever that is */
+    for (i = 0; i < 9; i++) {
+        icf_body_def d = icf_default_body_def();
+        icf_real* x = &d.inertia.x.x;
+        int large = i % 3, small = i / 3, k;
+        if (large == small) continue;
+        for (k = 0; k < 2; k++) {
+            double product = sqrt(1e-3 + (k ? 150 : 50) * EPS);
+            memset(x, 0, sizeof d.inertia);
+            x[0] = x[4] = x[8] = R(1e-3);
+            x[4 * large] = 1;
+            x[3 * large + small] = x[3 * small + large] = R(product);
+            EXPECT(icf_body_create(&here.w, &d, &b), k ? ICF_RESULT_NOT_SPD : ICF_RESULT_OK);
+        }
+    }
     /* a rounding that is not symmetric passes, more does not; whichever moment is large */
     for (i = 0; i < 9; i++) {
         icf_body_def d = icf_default_body_def();
@@ -1831,8 +1871,8 @@ static void test_joint_comes_back(void)
             OK(icf_joint_get_def(&here.w, j, &back));
             for (i = 0; kind == ICF_JOINT_BALL && i < 3; i++) {
                 icf_real* x = i == 0 ? d.position : i == 1 ? d.rest : d.target;
-                icf_quat q = icf_quat_normalize(icf_quat_make(x[0], x[1], x[2], x[3]));
-                memcpy(x, &q, sizeof q);
+                icf_quat turn = icf_quat_normalize(icf_quat_make(x[0], x[1], x[2], x[3]));
+                memcpy(x, &turn, sizeof turn);
             }
             BACK(parent_frame);
             BACK(child_frame);
@@ -2027,11 +2067,14 @@ static void test_joint_bodies(void)
     for (i = 0; i < 2; i++) {
         d = planar_between(none, still[i]);
         EXPECT(icf_joint_create(&here.w, &d, &named_joint), bad);
+        TEST_CHECK(here.w.which == (int32_t)still[i].index);
     }
     d = planar_between(none, locked);
     EXPECT(icf_joint_create(&here.w, &d, &named_joint), state);
-    d = planar_between(none, here.body[0]);
+    TEST_CHECK(here.w.which == (int32_t)locked.index);
+    d = planar_between(none, here.body[2]);
     EXPECT(icf_joint_create(&here.w, &d, &named_joint), state);
+    TEST_CHECK(here.w.which == 2);
     d = planar_between(here.body[4], here.body[4]);
     EXPECT(icf_joint_create(&here.w, &d, &named_joint), bad);
     d = planar_between(none, none);
@@ -2048,8 +2091,16 @@ static void test_joint_bodies(void)
     for (i = 8; i < 10; i++) {
         d = planar_between(here.body[i], here.body[4]);
         EXPECT(icf_joint_create(&here.w, &d, &named_joint), bad);
+        TEST_CHECK(here.w.which == (int32_t)here.body[4].index);
     }
     TEST_CHECK(here_state() == hash);
+    /* also of slot 0 */
+    OK(icf_joint_destroy(&here.w, here.joint[0]));
+    OK(icf_joint_destroy(&here.w, here.joint[1]));
+    d = planar_between(here.body[0], here.body[1]);
+    OK(icf_joint_create(&here.w, &d, &named_joint));
+    d = planar_between(here.body[1], here.body[0]);
+    EXPECT(icf_joint_create(&here.w, &d, &named_joint), bad);
     d = planar_between(locked, here.body[4]);
     OK(icf_joint_create(&here.w, &d, &named_joint));
     here_end();
@@ -3300,8 +3351,35 @@ static void test_collider_names(void)
     icf_scene_destroy(&stage.s);
 }
 
+/* A free slot is given once, however its collider went and however many steps ago */
+static void test_slots(void)
+{
+    icf_collider c[8];
+    int i, k, way;
+    for (way = 0; way < 3; way++) {
+        stage_make();
+        a_collider_def = icf_default_collider_def();
+        a_collider_def.body = stage.body[0];
+        if (way > 0) OK(icf_collider_destroy(&stage.s, stage.collider[1]));
+        if (way < 2) OK(icf_body_destroy(&stage.s.world, stage.body[1]));
+        if (way == 2) OK(icf_collider_destroy(&stage.s, stage.collider[3]));
+        for (i = 0; i < 3; i++) OK(icf_scene_step(&stage.s, R(1e-3)));
+        if (way == 2) OK(icf_body_destroy(&stage.s.world, stage.body[1]));
+        for (i = 0; i < 3; i++) OK(icf_scene_step(&stage.s, R(1e-3)));
+        for (i = 0; i < 8; i++) {
+            OK(icf_collider_create(&stage.s, &a_collider_def, &c[i]));
+            for (k = 0; k < i; k++) TEST_CHECK(c[k].index != c[i].index);
+            TEST_CHECK(c[i].index != stage.collider[0].index);
+            TEST_CHECK(c[i].index != stage.collider[2].index);
+        }
+        for (i = 0; i < 8; i++) TEST_CHECK(icf_collider_is_valid(&stage.s, c[i]));
+        TEST_CHECK(icf_collider_is_valid(&stage.s, stage.collider[0]));
+        icf_scene_destroy(&stage.s);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------
-// Dense and sparse
+// Dense
 
 static icf_real dense[16], columns[16];
 static int32_t arguments[4];
@@ -3384,6 +3462,7 @@ TEST_LIST = {
     {"colliders",             test_colliders            },
     {"scene_calls",           test_scene_calls          },
     {"collider_names",        test_collider_names       },
+    {"slots",                 test_slots                },
     {"dense",                 test_dense                },
     {NULL,                    NULL                      }
 };
