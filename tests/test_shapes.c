@@ -474,6 +474,13 @@ static void known(void)
     icf_transform a = icf_transform_identity(), b = a;
     icf_separation s;
 
+    // a rod that lies flat in a box, and the slack of its edges: to the last digits
+    b.q = icf_quat_make(0, (icf_real)sqrt(0.5), 0, (icf_real)sqrt(0.5));
+    b.p.z = (icf_real)0.5;
+    icf_shape_distance(&box, &a, &rod, &b, &s);
+    TEST_CHECK(fabs((double)s.distance + 0.75) <= 4 * EPS);
+    b = a;
+
     // concentric: the shortest way out is through a face
     icf_shape_distance(&box, &a, &ball, &b, &s);
     TEST_CHECK(s.distance == (icf_real)-1.5);

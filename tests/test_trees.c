@@ -2041,7 +2041,55 @@ static void test_worlds(void)
     test_random_worlds();
 }
 
+/* An impulse on a tree does the same, to the bit, however many free bodies were there before it. */
+static void test_company(void)
+{
+    icf_real alone[6];
+    int company, k, i;
+    for (company = 0; company < 5; company++) {
+        icf_world_def w = icf_default_world_def();
+        icf_body_def b = icf_default_body_def();
+        icf_world world;
+        icf_body body[2], other;
+        icf_joint joint[2];
+        memset(&world, 0, sizeof world);
+        w.bodies = company + 2; /* so that nothing lies idle between the vectors of the step */
+        w.joints = 2;
+        OK(icf_world_create(&world, &w));
+        for (i = 0; i < company; i++) {
+            b.pose.p.y = 10 + (icf_real)i;
+            b.velocity.x = 3;
+            OK(icf_body_create(&world, &b, &other));
+        }
+        b = icf_default_body_def();
+        for (i = 0; i < 2; i++) {
+            icf_joint_def j = icf_default_joint_def(ICF_JOINT_PLANAR);
+            OK(icf_body_create(&world, &b, &body[i]));
+            if (i) j.parent = body[0];
+            j.child = body[i];
+            j.child_frame.p.x = R(0.7);
+            j.rotor_inertia = R(0.3);
+            j.velocity[0] = R(0.1);
+            j.velocity[2] = R(0.2);
+            OK(icf_joint_create(&world, &j, &joint[i]));
+        }
+        OK(icf_body_apply_impulse(&world, body[1], icf_vec3_make(1, 2, 3), icf_vec3_make(0, 1, 0)));
+        for (i = 0; i < 2; i++) {
+            icf_joint_state state;
+            OK(icf_joint_get_state(&world, joint[i], &state));
+            for (k = 0; k < 3; k++) {
+                if (!company) alone[3 * i + k] = state.velocity[k];
+                TEST_CHECK_(state.velocity[k] == alone[3 * i + k],
+                            "beside %d bodies, velocity %d of joint %d: %g, not %g", company, k, i,
+                            (double)state.velocity[k], (double)alone[3 * i + k]);
+            }
+        }
+        icf_world_destroy(&world);
+    }
+}
+
 TEST_LIST = {
+    {"company",         test_company        },
     {"positions",       test_positions      },
     {"velocities",      test_velocities     },
     {"accelerations",   test_accelerations  },
