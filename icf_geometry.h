@@ -5971,7 +5971,7 @@ ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
     if (!icfi_stage_open(scene, &s) || !box || most < 0 || (most && !colliders)) return 0;
     /* The broad phase names slots that may. They go into the second half of the array, an icf_collider having
        room for two numbers, and names into the first. Where there is no room for all, every slot is tried. */
-    slot = (int32_t*)(void*)colliders + most;
+    slot = most ? (int32_t*)(void*)colliders + most : NULL;
     near = icf_broad_phase_overlaps(s.broad, box, slot, most);
     if (near > most) slot = NULL;
     for (i = 0; i < (slot ? near : s.header->collider_end); i++) {
