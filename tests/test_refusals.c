@@ -1134,10 +1134,16 @@ static void test_solve_indices(void)
         *x[k] = R(0.1);
         expect_problem("on a link of three rows", SOLVE, contact, 1);
     }
-    q.clique[0] = 1; /* either may be first */
-    q.clique[1] = 0;
-    q.p.blocks = q.mass;
-    OK(call_reserve());
+    q.pairs[0] = 1; /* either may be first */
+    q.pairs[1] = 0;
+    OK(call_solve());
+    problem_make();
+    q.p.links = q.p.contacts = q.p.rows = 0;
+    OK(call_solve());
+    q.p.couplings = 0;
+    OK(call_solve());
+    q.p.cliques = 0;
+    OK(call_solve());
     problem_make();
     OK(call_solve());
 }
@@ -2749,7 +2755,7 @@ static void test_shapes(void)
     icf_separation apart;
     icf_manifold m;
     int32_t kind;
-    int i;
+    int i, k;
     for (kind = 0; kind < ICF_SHAPE_KIND_COUNT; kind++) {
         a_shape = any_shape(kind);
         shape_rules(table, kind);
@@ -2758,6 +2764,13 @@ static void test_shapes(void)
             static const double length[4] = {1.0011, 1.0009, 0.9991, 0.9989};
             a_shape.pose.q = icf_quat_make(0, R(0.6 * length[i]), 0, R(0.8 * length[i]));
             EXPECT(icf_shape_check(&a_shape), i == 1 || i == 2 ? ICF_RESULT_OK : bad);
+            for (k = 0; k < 4; k++) {
+                icf_real* x = &a_shape.pose.q.x;
+                memset(x, 0, 4 * sizeof *x);
+                x[k] = R(0.6 * length[i]);
+                x[(k + 1) % 4] = -R(0.8 * length[i]);
+                EXPECT(icf_shape_check(&a_shape), i == 1 || i == 2 ? ICF_RESULT_OK : bad);
+            }
         }
     }
     EXPECT(icf_shape_check(NULL), bad);
