@@ -2048,7 +2048,7 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 // >>config
 /* Offers to those below: ICFI_AND_FMA, ICFI_EPSILON, ICFI_FORCE_INLINE, ICFI_HOT, ICFI_MEMCMP, ICFI_MEMCPY,
    ICFI_MEMSET, ICFI_NOINLINE, ICFI_POISON, ICFI_REAL_MIN, ICFI_SIMD_AVX2, ICFI_SIMD_AVX512, ICFI_SIMD_GNU,
-   ICFI_SIMD_SSE2 */
+   ICFI_SIMD_SSE2, ICFI_TINY */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
