@@ -148,11 +148,12 @@ static void begin(void)
     other_hash = icf_scene_hash(&other);
     save_again();
     refused = loaded = 0;
-    TEST_ASSERT(header()->body_end == BODIES && header()->joint_end == JOINTS);
-    TEST_ASSERT(header()->constraint_end == CONSTRAINTS && header()->memories >= 4);
+    TEST_ASSERT(header()->end[ICFI_BODIES] == BODIES && header()->end[ICFI_JOINTS] == JOINTS);
+    TEST_ASSERT(header()->end[ICFI_CONSTRAINTS] == CONSTRAINTS &&
+                header()->end[ICFI_CONTACTS] >= 4);
     TEST_ASSERT(scene_header()->collider_end == 7 && scene_header()->pair_count >= 1);
-    TEST_ASSERT(header()->body_free == 4 && header()->joint_free == 3);
-    TEST_ASSERT(header()->constraint_free == 2 && scene_header()->collider_free == 0);
+    TEST_ASSERT(header()->unused[ICFI_BODIES] == 4 && header()->unused[ICFI_JOINTS] == 3);
+    TEST_ASSERT(header()->unused[ICFI_CONSTRAINTS] == 2 && scene_header()->collider_free == 0);
 }
 
 static void end(int refusals, int loads)
@@ -165,13 +166,14 @@ static void end(int refusals, int loads)
 /* Loads what is damaged, and puts it right */
 static void load(const char* how, int good)
 {
-    icfi_header h = *header();
-    int counts = h.body_end == BODIES && h.joint_end == JOINTS && h.constraint_end == CONSTRAINTS;
+    icfi_saved world;
     icf_result result;
-    if (counts && h.memories >= 0 && h.memories < 100) {
-        h.checksum =
-            icfi_checksum(&h, saved_body(0), saved_joint(0), saved_constraint(0), saved_memory(0));
-        memcpy(saved + world_at, &h, sizeof h);
+    memcpy(&world.h, header(), sizeof world.h);
+    if (world.h.end[ICFI_BODIES] == BODIES && world.h.end[ICFI_JOINTS] == JOINTS &&
+        world.h.end[ICFI_CONSTRAINTS] == CONSTRAINTS && world.h.end[ICFI_CONTACTS] >= 0 &&
+        world.h.end[ICFI_CONTACTS] < 100) {
+        (void)icfi_saved_open(&world, saved + world_at);
+        header()->checksum = icfi_checksum(&world);
     }
     if (scene_header()->collider_end == 7 && scene_header()->pair_count >= 0 &&
         scene_header()->pair_count < 100) {
@@ -238,8 +240,8 @@ static void test_world_header(void)
     reals(header()->gravity, ICFI_REALS_BEFORE(icfi_header, checksum), "the header");
     SET(header()->tolerance, -1, 0);
     SET(header()->tolerance, 0, 1);
-    SET(header()->solver, (uint64_t)-1, 0);
-    SET(header()->solver, (uint64_t)1 << 63, 0);
+    SET(header()->room.solver, (uint64_t)-1, 0);
+    SET(header()->room.solver, (uint64_t)1 << 63, 0);
     SET(header()->magic, header()->magic ^ 1, 0);
     SET(header()->version, header()->version + 1, 0);
     SET(header()->real, header()->real ^ 12, 0);
@@ -247,18 +249,19 @@ static void test_world_header(void)
         SET(header()->record[i], header()->record[i] + 8, 0);
         SET(header()->record[i], header()->record[i] - 8, 0);
     }
-    integer(&header()->bodies, BODIES, 0x3ffffff, "bodies");
-    integer(&header()->joints, JOINTS, 0x3ffffff, "joints");
-    integer(&header()->constraints, CONSTRAINTS, 0x3ffffff, "constraints");
-    integer(&header()->contacts, header()->memories, 0x3ffffff, "contacts");
-    integer(&header()->tree, 0, 46000, "tree");
+    integer(&header()->room.most[ICFI_BODIES], BODIES, 0x3ffffff, "bodies");
+    integer(&header()->room.most[ICFI_JOINTS], JOINTS, 0x3ffffff, "joints");
+    integer(&header()->room.most[ICFI_CONSTRAINTS], CONSTRAINTS, 0x3ffffff, "constraints");
+    integer(&header()->room.most[ICFI_CONTACTS], header()->end[ICFI_CONTACTS], 0x3ffffff,
+            "contacts");
+    integer(&header()->room.tree, 0, 46000, "tree");
     integer(&header()->model, 0, ICF_MODEL_SAP, "model");
     integer(&header()->method, 0, ICF_METHOD_IMPLICIT_EULER, "method");
     integer(&header()->settle, 0, 1, "settle");
-    SET(header()->bodies, BODIES, 1);
-    SET(header()->joints, JOINTS, 1);
-    SET(header()->constraints, CONSTRAINTS, 1);
-    SET(header()->contacts, header()->memories, 1);
+    SET(header()->room.most[ICFI_BODIES], BODIES, 1);
+    SET(header()->room.most[ICFI_JOINTS], JOINTS, 1);
+    SET(header()->room.most[ICFI_CONSTRAINTS], CONSTRAINTS, 1);
+    SET(header()->room.most[ICFI_CONTACTS], header()->end[ICFI_CONTACTS], 1);
     SET(header()->model, ICF_MODEL_SAP, 1);
     SET(header()->method, ICF_METHOD_IMPLICIT_EULER, 1);
     SET(header()->settle, 0, 1);
@@ -266,37 +269,37 @@ static void test_world_header(void)
     SET(header()->substeps, 1, 1);
     SET(header()->iterations, -1, 0);
     SET(header()->iterations, 0, 1);
-    integer(&header()->body_end, BODIES, BODIES, "body_end");
-    integer(&header()->joint_end, JOINTS, JOINTS, "joint_end");
-    integer(&header()->constraint_end, CONSTRAINTS, CONSTRAINTS, "constraint_end");
-    SET(header()->body_end, -1, 0);
-    SET(header()->joint_end, -1, 0);
-    SET(header()->constraint_end, -1, 0);
-    SET(header()->memories, -1, 0);
-    SET(header()->memories, header()->memories - 1, 0);
-    SET(header()->memories, header()->memories + 1, 0);
-    integer(&header()->pressed, 0, header()->memories, "pressed");
+    integer(&header()->end[ICFI_BODIES], BODIES, BODIES, "body_end");
+    integer(&header()->end[ICFI_JOINTS], JOINTS, JOINTS, "joint_end");
+    integer(&header()->end[ICFI_CONSTRAINTS], CONSTRAINTS, CONSTRAINTS, "constraint_end");
+    SET(header()->end[ICFI_BODIES], -1, 0);
+    SET(header()->end[ICFI_JOINTS], -1, 0);
+    SET(header()->end[ICFI_CONSTRAINTS], -1, 0);
+    SET(header()->end[ICFI_CONTACTS], -1, 0);
+    SET(header()->end[ICFI_CONTACTS], header()->end[ICFI_CONTACTS] - 1, 0);
+    SET(header()->end[ICFI_CONTACTS], header()->end[ICFI_CONTACTS] + 1, 0);
+    integer(&header()->pressed, 0, header()->end[ICFI_CONTACTS], "pressed");
     SET(header()->pressed, 0, 1);
-    SET(header()->pressed, header()->memories, 1);
+    SET(header()->pressed, header()->end[ICFI_CONTACTS], 1);
     /* lists of free slots end, and go through free ones only */
-    integer(&header()->body_free, -1, BODIES - 1, "body_free");
-    integer(&header()->joint_free, -1, JOINTS - 1, "joint_free");
-    integer(&header()->constraint_free, -1, CONSTRAINTS - 1, "constraint_free");
-    SET(header()->body_free, -1, 1);
-    SET(header()->joint_free, -1, 1);
-    SET(header()->constraint_free, -1, 1);
-    SET(header()->body_free, BODIES - 1, 0);
-    SET(header()->joint_free, JOINTS - 2, 0);
-    SET(header()->constraint_free, CONSTRAINTS - 1, 0);
-    SET(header()->body_free, 0, 0);
-    SET(header()->joint_free, 0, 0);
-    SET(header()->constraint_free, 0, 0);
-    SET(saved_body(4)->next, 4, 0);
-    SET(saved_joint(3)->next, 3, 0);
-    SET(saved_constraint(2)->next, 2, 0);
-    SET(saved_body(4)->next, 0, 0);
-    SET(saved_joint(3)->next, 0, 0);
-    SET(saved_constraint(2)->next, 0, 0);
+    integer(&header()->unused[ICFI_BODIES], -1, BODIES - 1, "body_free");
+    integer(&header()->unused[ICFI_JOINTS], -1, JOINTS - 1, "joint_free");
+    integer(&header()->unused[ICFI_CONSTRAINTS], -1, CONSTRAINTS - 1, "constraint_free");
+    SET(header()->unused[ICFI_BODIES], -1, 1);
+    SET(header()->unused[ICFI_JOINTS], -1, 1);
+    SET(header()->unused[ICFI_CONSTRAINTS], -1, 1);
+    SET(header()->unused[ICFI_BODIES], BODIES - 1, 0);
+    SET(header()->unused[ICFI_JOINTS], JOINTS - 2, 0);
+    SET(header()->unused[ICFI_CONSTRAINTS], CONSTRAINTS - 1, 0);
+    SET(header()->unused[ICFI_BODIES], 0, 0);
+    SET(header()->unused[ICFI_JOINTS], 0, 0);
+    SET(header()->unused[ICFI_CONSTRAINTS], 0, 0);
+    SET(saved_body(4)->slot.next, 4, 0);
+    SET(saved_joint(3)->slot.next, 3, 0);
+    SET(saved_constraint(2)->slot.next, 2, 0);
+    SET(saved_body(4)->slot.next, 0, 0);
+    SET(saved_joint(3)->slot.next, 0, 0);
+    SET(saved_constraint(2)->slot.next, 0, 0);
     end(110, 12);
 }
 
@@ -306,7 +309,7 @@ static void test_world_bodies(void)
     begin();
     for (i = 0; i < BODIES; i++) {
         icfi_body* b = saved_body(i);
-        integer(&b->next, -1, BODIES - 1, "next of a body");
+        integer(&b->slot.next, -1, BODIES - 1, "next of a body");
         if (i == 4) continue;
         reals((icf_real*)(void*)b, ICFI_REALS_BEFORE(icfi_body, user), "a body");
         SET(b->mass, -1, 0);
@@ -316,24 +319,24 @@ static void test_world_bodies(void)
         SET(b->inertia[3], 2 * b->inertia[0] + 2 * b->inertia[1], 0);
         SET(b->inertia[4], 2 * b->inertia[0] + 2 * b->inertia[2], 0);
         SET(b->inertia[5], 2 * b->inertia[1] + 2 * b->inertia[2], 0);
-        SET(b->flags, b->flags | 3u << ICFI_KIND_SHIFT, 0);
-        SET(b->flags, b->flags | 64u << ICFI_LOCKS_SHIFT, 0);
+        SET(b->slot.flags, b->slot.flags | 3u << ICFI_KIND_SHIFT, 0);
+        SET(b->slot.flags, b->slot.flags | 64u << ICFI_LOCKS_SHIFT, 0);
         integer(&b->joint, -1, JOINTS - 1, "joint of a body");
         SET(b->joint, 3, 0);
         SET(b->joint, b->joint == 0 ? 1 : 0, 0);
         SET(b->user, 77, 1);
         SET(b->mass, 0, 1);
         if (b->joint < 0) {
-            SET(b->flags, b->flags | 63u << ICFI_LOCKS_SHIFT, 1);
+            SET(b->slot.flags, b->slot.flags | 63u << ICFI_LOCKS_SHIFT, 1);
         } else {
             SET(b->joint, -1, 0);
-            SET(b->flags, b->flags | 1u << ICFI_LOCKS_SHIFT, 0);
-            SET(b->flags, b->flags | (uint32_t)ICF_BODY_STATIC << ICFI_KIND_SHIFT, 0);
-            SET(b->flags, b->flags | (uint32_t)ICF_BODY_KINEMATIC << ICFI_KIND_SHIFT, 0);
+            SET(b->slot.flags, b->slot.flags | 1u << ICFI_LOCKS_SHIFT, 0);
+            SET(b->slot.flags, b->slot.flags | (uint32_t)ICF_BODY_STATIC << ICFI_KIND_SHIFT, 0);
+            SET(b->slot.flags, b->slot.flags | (uint32_t)ICF_BODY_KINEMATIC << ICFI_KIND_SHIFT, 0);
         }
     }
-    SET(saved_body(0)->flags, saved_body(0)->flags & ~1u, 0);
-    SET(saved_body(3)->flags, saved_body(3)->flags & ~1u, 0);
+    SET(saved_body(0)->slot.flags, saved_body(0)->slot.flags & ~1u, 0);
+    SET(saved_body(3)->slot.flags, saved_body(3)->slot.flags & ~1u, 0);
     SET(saved_body(4)->mass, R(NAN), 1); /* of what is not there nothing matters */
     end(400, 10);
 }
@@ -344,7 +347,7 @@ static void test_world_joints(void)
     begin();
     for (i = 0; i < JOINTS; i++) {
         icfi_joint* j = saved_joint(i);
-        integer(&j->next, -1, JOINTS - 1, "next of a joint");
+        integer(&j->slot.next, -1, JOINTS - 1, "next of a joint");
         if (i == 3) continue;
         reals(j->position, ICFI_REALS_BEFORE(icfi_joint, user), "a joint");
         integer(&j->kind, 0, ICF_JOINT_WELD, "kind of a joint");
@@ -356,7 +359,7 @@ static void test_world_joints(void)
         SET(j->parent, i + 1, 0); /* the child itself */
         SET(j->parent, -1, 1);
         SET(j->parent, 5, 1);
-        SET(j->flags, 0, 0);
+        SET(j->slot.flags, 0, 0);
         SET(j->user, 77, 1);
     }
     SET(saved_joint(0)->parent, 2, 0); /* circles */
@@ -376,7 +379,7 @@ static void test_world_constraints(void)
     begin();
     for (i = 0; i < CONSTRAINTS; i++) {
         icfi_constraint* c = saved_constraint(i);
-        integer(&c->next, -1, CONSTRAINTS - 1, "next of a constraint");
+        integer(&c->slot.next, -1, CONSTRAINTS - 1, "next of a constraint");
         if (i == 2) continue;
         reals((icf_real*)(void*)c, ICFI_REALS_BEFORE(icfi_constraint, user), "a constraint");
         integer(&c->kind, 0, ICF_CONSTRAINT_COUPLER, "kind of a constraint");
