@@ -6264,7 +6264,7 @@ static void icfi_clamped(const icf_row_term* t, icf_real u, icf_real out[3])
 {
     icf_real s = t->impulse0 + t->slope * (t->target - u), size = ICF_FABS(s);
     if (size <= t->most) {
-        out[0] = t->slope > 0 ? s * s / (2 * t->slope) : -s * u;
+        out[0] = t->slope > 0 ? s * (s / (2 * t->slope)) : -s * u; /* s s may be too large */
         out[1] = s;
         out[2] = t->slope;
     } else {
@@ -13883,11 +13883,13 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         }
         icfi_mass_matrix(s, tree, motion, d, a);
         icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
-        if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK) {
+        /* or so near to singular that velocities overflow */
+        if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK ||
+            icf_dense_solve(n, s->factor, n, r, 1, n) != ICF_RESULT_OK ||
+            !icfi_all_finite((size_t)n, r)) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, s->place[tree->first].body,
                                      "the mass of a tree, or of a body in it");
         }
-        (void)icf_dense_solve(n, s->factor, n, r, 1, n);
         for (i = 0; i < n; i++) {
             v[i] += relax * r[i];
             change = icfi_max(change, ICF_FABS(r[i]));

@@ -70,6 +70,8 @@ static const double floor_error = 1e-3, turn_error = 1e-12, decades = 4;
 #define SANITIZED 1
 #endif
 #endif
+/* s for each 200 touches begun: where constraints find no end a step is some 300 solves, and a touch in one of
+   those takes 20 us */
 #ifdef SANITIZED
 static const double longest_step = 10;
 #else
@@ -1470,7 +1472,8 @@ static void check_solve(side* s, icf_result result, double seconds)
         slowest_seed = fuzz_seed;
     }
     tallies[TIME].checks++;
-    if (seconds > longest_step) fail_if_sane(TIME, "seconds of a step", seconds, 0);
+    if (seconds > longest_step * (1 + icf_world_touch_count(&s->scene.world) / 200))
+        fail_if_sane(TIME, "seconds of a step", seconds, 0);
     if (result < 0 || icf_world_get_stats(&s->scene.world, &stats) != ICF_RESULT_OK) return;
     if (stats.iterations > most_iterations) most_iterations = stats.iterations;
     if (stats.momentum_error - stats.momentum_error != 0 || stats.cost - stats.cost != 0 ||
@@ -1548,7 +1551,8 @@ static int step_both(void)
     if (!first.edited && one <= ICF_RESULT_NOT_CONVERGED && one > -19)
         outcomes[!sane][ICF_RESULT_NOT_CONVERGED - one]++;
     tallies[RESULT].checks++;
-    if (one < 0 && !first.edited)
+    /* in float a tree may be beyond the precision, which has a name: counted in the results */
+    if (one < 0 && !first.edited && !(sizeof(icf_real) == 4 && one == ICF_RESULT_NOT_SPD))
         fail_if_sane(RESULT, first.scene.reason ? first.scene.reason : icf_result_string(one), one,
                      first.scene.world.which);
     check_solve(&first, one, seconds);
