@@ -3473,7 +3473,21 @@ static void test_row_refused(void)
 #undef REFUSED
 }
 
+/* The square of an impulse may be too large where its cost is not. */
+static void test_row_of_large_impulse(void)
+{
+    const icf_real large = ICF_SQRT(ICF_REAL_MAX);
+    icf_row_term term;
+    icf_row row = icf_default_row(ICF_ROW_QUADRATIC);
+    icf_real cost, impulse, hessian;
+    row.weight = large;
+    TEST_ASSERT(icf_row_term_make(&row, ICF_R(0.01), 1, &term) == ICF_RESULT_OK);
+    TEST_CHECK(icf_row_evaluate(&term, -100, &cost, &impulse, &hessian) == 1);
+    TEST_CHECK(fabs((double)(cost / large) - 5000) < 0.01 && hessian == large);
+}
+
 TEST_LIST = {
+    {"row_of_large_impulse",     test_row_of_large_impulse    },
     {"reference_against_golden", test_reference_against_golden},
     {"golden",                   test_golden                  },
     {"golden_made",              test_golden_made             },

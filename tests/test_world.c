@@ -466,6 +466,34 @@ static void test_lock_while_turning(void)
     }
 }
 
+/* What nothing can move touches nothing: a rigid contact of it, with torsion, has no limit that is a number. */
+static void test_held(void)
+{
+    int how;
+    for (how = 0; how < 2; how++) {
+        icf_world w = world_with(R(-9.81), ICF_METHOD_SYMPLECTIC_EULER);
+        icf_body_def d = icf_default_body_def();
+        icf_joint_def j = icf_default_joint_def(ICF_JOINT_WELD);
+        icf_touch t = icf_default_touch(&w);
+        icf_touch_result r;
+        icf_joint joint;
+        if (how == 0) d.locks = 63;
+        t.b = j.child = add_body(&w, &d);
+        if (how == 1) OK(icf_joint_create(&w, &j, &joint));
+        t.contact.stiffness = ICF_REAL_MAX;
+        t.contact.torsion = 50;
+        t.contact.rolling = 2;
+        t.contact.distance = -30;
+        t.contact.model = ICF_MODEL_SAP;
+        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_step(&w, R(0.01)));
+        OK(icf_world_get_touch(&w, 0, &r));
+        TEST_CHECK(r.impulse.x == 0 && r.impulse.y == 0 && r.impulse.z == 0);
+        TEST_CHECK(state_of(&w, t.b).pose.p.z == 0);
+        icf_world_destroy(&w);
+    }
+}
+
 static int tried; /* what look_and_step does: 1: tries a step, 2: takes one */
 
 static int look_and_step(icf_world* w, icf_real dt)
@@ -3136,6 +3164,7 @@ TEST_LIST = {
     {"dzhanibekov",                test_dzhanibekov               },
     {"step_in_step",               test_step_in_step              },
     {"lock_while_turning",         test_lock_while_turning        },
+    {"held",                       test_held                      },
     {"locks",                      test_locks                     },
     {"lock_inertia",               test_lock_inertia              },
     {"damping",                    test_damping                   },
