@@ -38,10 +38,18 @@ awk '/^```c$/ { program = 1 } program && /^```text$/ { on = 1; next } /^```/ && 
     README.md >build/reader/promised
 diff build/reader/promised build/reader/output || wrong "README.md promises another output"
 
+# every program of a manual
 for header in icf.h icf_geometry.h; do
-    awk '/^   A complete program/ { found = 1; next } found && /^   [^ ]/ { exit }
-         found { sub(/^       /, ""); print }' $header >build/reader/main.c
-    try $header
+    programs=$(grep -c '^   A complete program' $header)
+    [ "$programs" -gt 0 ] || wrong "$header shows no program"
+    number=1
+    while [ $number -le "$programs" ]; do
+        awk -v wanted=$number '/^   A complete program/ { n++; on = n == wanted; next }
+             on && /^   [^ ]/ { exit }
+             on { sub(/^       /, ""); print }' $header >build/reader/main.c
+        try "$header, program $number"
+        number=$((number + 1))
+    done
 done
 
 [ $failed -eq 0 ] && echo "examples, README.md and the manuals' programs: ok"
