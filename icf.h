@@ -561,33 +561,10 @@ typedef double icf_real;
 
 /* In float every function has another name: a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
-#define icf_body_apply_force icf_body_apply_force_float
-#define icf_body_apply_impulse icf_body_apply_impulse_float
-#define icf_body_apply_torque icf_body_apply_torque_float
 #define icf_body_create icf_body_create_float
-#define icf_body_destroy icf_body_destroy_float
-#define icf_body_get_def icf_body_get_def_float
-#define icf_body_get_next icf_body_get_next_float
 #define icf_body_get_state icf_body_get_state_float
-#define icf_body_is_valid icf_body_is_valid_float
-#define icf_body_island icf_body_island_float
-#define icf_body_parent icf_body_parent_float
-#define icf_body_set_def icf_body_set_def_float
-#define icf_body_set_pose icf_body_set_pose_float
-#define icf_body_set_velocity icf_body_set_velocity_float
-#define icf_body_velocity_at icf_body_velocity_at_float
 #define icf_constraint_create icf_constraint_create_float
-#define icf_constraint_destroy icf_constraint_destroy_float
-#define icf_constraint_get_def icf_constraint_get_def_float
 #define icf_constraint_get_state icf_constraint_get_state_float
-#define icf_constraint_is_valid icf_constraint_is_valid_float
-#define icf_constraint_set_def icf_constraint_set_def_float
-#define icf_contact_delassus icf_contact_delassus_float
-#define icf_contact_evaluate icf_contact_evaluate_float
-#define icf_contact_jacobian icf_contact_jacobian_float
-#define icf_contact_push icf_contact_push_float
-#define icf_contact_set_material icf_contact_set_material_float
-#define icf_contact_term_make icf_contact_term_make_float
 #define icf_default_body_def icf_default_body_def_float
 #define icf_default_constraint_def icf_default_constraint_def_float
 #define icf_default_contact icf_default_contact_float
@@ -600,76 +577,21 @@ typedef double icf_real;
 #define icf_default_world_def icf_default_world_def_float
 #define icf_dense_factor icf_dense_factor_float
 #define icf_dense_solve icf_dense_solve_float
-#define icf_get_contact icf_get_contact_float
-#define icf_get_row icf_get_row_float
-#define icf_joint_apply_effort icf_joint_apply_effort_float
 #define icf_joint_create icf_joint_create_float
-#define icf_joint_destroy icf_joint_destroy_float
-#define icf_joint_get_def icf_joint_get_def_float
 #define icf_joint_get_state icf_joint_get_state_float
-#define icf_joint_is_valid icf_joint_is_valid_float
-#define icf_joint_set_def icf_joint_set_def_float
-#define icf_joint_set_position icf_joint_set_position_float
-#define icf_joint_set_target icf_joint_set_target_float
-#define icf_joint_set_velocity icf_joint_set_velocity_float
 #define icf_law_check icf_law_check_float
-#define icf_material_combine icf_material_combine_float
-#define icf_normal_evaluate icf_normal_evaluate_float
-#define icf_problem_dump icf_problem_dump_float
-#define icf_result_string icf_result_string_float
-#define icf_row_evaluate icf_row_evaluate_float
-#define icf_row_term_make icf_row_term_make_float
-#define icf_sensitivity icf_sensitivity_float
 #define icf_solve icf_solve_float
-#define icf_sparse_add_diagonal icf_sparse_add_diagonal_float
-#define icf_sparse_add_edge icf_sparse_add_edge_float
 #define icf_sparse_analyze icf_sparse_analyze_float
-#define icf_sparse_begin icf_sparse_begin_float
-#define icf_sparse_begin_partial icf_sparse_begin_partial_float
 #define icf_sparse_bind icf_sparse_bind_float
-#define icf_sparse_bytes icf_sparse_bytes_float
-#define icf_sparse_bytes_most icf_sparse_bytes_most_float
 #define icf_sparse_create icf_sparse_create_float
-#define icf_sparse_destroy icf_sparse_destroy_float
 #define icf_sparse_factor icf_sparse_factor_float
-#define icf_sparse_pattern_bytes icf_sparse_pattern_bytes_float
 #define icf_sparse_solve icf_sparse_solve_float
-#define icf_sparse_wants_diagonal icf_sparse_wants_diagonal_float
-#define icf_sparse_wants_edge icf_sparse_wants_edge_float
 #define icf_version icf_version_float
-#define icf_workspace_bytes icf_workspace_bytes_float
-#define icf_workspace_destroy icf_workspace_destroy_float
 #define icf_workspace_init icf_workspace_init_float
-#define icf_workspace_reserve icf_workspace_reserve_float
-#define icf_world_add_touch icf_world_add_touch_float
-#define icf_world_body_at icf_world_body_at_float
-#define icf_world_body_count icf_world_body_count_float
-#define icf_world_bytes icf_world_bytes_float
-#define icf_world_clear_touches icf_world_clear_touches_float
-#define icf_world_clone icf_world_clone_float
 #define icf_world_create icf_world_create_float
-#define icf_world_destroy icf_world_destroy_float
-#define icf_world_diagnose icf_world_diagnose_float
 #define icf_world_dump_step icf_world_dump_step_float
-#define icf_world_events icf_world_events_float
-#define icf_world_frames icf_world_frames_float
-#define icf_world_get_def icf_world_get_def_float
-#define icf_world_get_island icf_world_get_island_float
-#define icf_world_get_stats icf_world_get_stats_float
-#define icf_world_get_touch icf_world_get_touch_float
-#define icf_world_hash icf_world_hash_float
 #define icf_world_init icf_world_init_float
-#define icf_world_load icf_world_load_float
-#define icf_world_move icf_world_move_float
-#define icf_world_save icf_world_save_float
-#define icf_world_save_bytes icf_world_save_bytes_float
-#define icf_world_set_def icf_world_set_def_float
 #define icf_world_step icf_world_step_float
-#define icf_world_time icf_world_time_float
-#define icf_world_touch_count icf_world_touch_count_float
-#define icf_world_touches icf_world_touches_float
-#define icf_world_write_touches icf_world_write_touches_float
-#define icf_world_try icf_world_try_float
 #endif
 
 #ifdef __cplusplus
@@ -2079,11 +2001,11 @@ ICF_API icf_real icf_world_time(const icf_world* world);
    square can be used, too. */
 #ifdef ICF_FLOAT
 #define ICFI_REAL_MIN FLT_MIN
-#define ICFI_TINY 1e-18f
+#define ICFI_TINY ICF_R(1e-18)
 #define ICFI_EPSILON FLT_EPSILON
 #else
 #define ICFI_REAL_MIN DBL_MIN
-#define ICFI_TINY 1e-150
+#define ICFI_TINY ICF_R(1e-150)
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
@@ -12407,7 +12329,7 @@ static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint 
 /* The same for what a call is about; where there is none, with the reason */
 static void* icfi_named_record(icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
 {
-    static const char* const reason[] = {"no such body", "no such joint", "no such constraint"};
+    static const char reason[][20] = {"no such body", "no such joint", "no such constraint"};
     void* record = icfi_find_record(w, kind, index, generation);
     if (!record && w)
         (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)index, reason[kind]);
@@ -12503,7 +12425,7 @@ static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
 
 static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
 {
-    static const char* const what[] = {"bodies", "joints", "constraints", "contacts"};
+    static const char what[][12] = {"bodies", "joints", "constraints", "contacts"};
     return icfi_world_full(w, what[table], (size_t)needed);
 }
 

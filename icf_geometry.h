@@ -184,64 +184,21 @@
 
 #include "icf.h"
 
-/* In float every function has another name, as in icf.h. */
+/* In float these have other names, as in icf.h. */
 #ifdef ICF_FLOAT
 #define icf_box icf_box_float
-#define icf_broad_phase_add icf_broad_phase_add_float
-#define icf_broad_phase_bytes icf_broad_phase_bytes_float
-#define icf_broad_phase_copy icf_broad_phase_copy_float
-#define icf_broad_phase_get_box icf_broad_phase_get_box_float
 #define icf_broad_phase_init icf_broad_phase_init_float
-#define icf_broad_phase_move icf_broad_phase_move_float
-#define icf_broad_phase_overlaps icf_broad_phase_overlaps_float
-#define icf_broad_phase_pairs icf_broad_phase_pairs_float
-#define icf_broad_phase_ray_begin icf_broad_phase_ray_begin_float
-#define icf_broad_phase_ray_next icf_broad_phase_ray_next_float
-#define icf_broad_phase_remove icf_broad_phase_remove_float
-#define icf_broad_phase_update icf_broad_phase_update_float
 #define icf_capsule icf_capsule_float
 #define icf_collider_create icf_collider_create_float
-#define icf_collider_destroy icf_collider_destroy_float
-#define icf_collider_get_def icf_collider_get_def_float
-#define icf_collider_is_valid icf_collider_is_valid_float
-#define icf_collider_set_def icf_collider_set_def_float
 #define icf_default_broad_phase_def icf_default_broad_phase_def_float
 #define icf_default_collider_def icf_default_collider_def_float
 #define icf_default_scene_def icf_default_scene_def_float
 #define icf_half_space icf_half_space_float
-#define icf_manifold_make icf_manifold_make_float
-#define icf_mass_properties_add icf_mass_properties_add_float
-#define icf_scene_add icf_scene_add_float
-#define icf_scene_add_def icf_scene_add_def_float
-#define icf_scene_body_colliders icf_scene_body_colliders_float
-#define icf_scene_bytes icf_scene_bytes_float
-#define icf_scene_collider_at icf_scene_collider_at_float
-#define icf_scene_collider_count icf_scene_collider_count_float
 #define icf_scene_create icf_scene_create_float
-#define icf_scene_debug_lines icf_scene_debug_lines_float
-#define icf_scene_destroy icf_scene_destroy_float
-#define icf_scene_detect icf_scene_detect_float
-#define icf_scene_events icf_scene_events_float
-#define icf_scene_hash icf_scene_hash_float
 #define icf_scene_init icf_scene_init_float
-#define icf_scene_load icf_scene_load_float
-#define icf_scene_overlaps icf_scene_overlaps_float
-#define icf_scene_ray icf_scene_ray_float
-#define icf_scene_save icf_scene_save_float
-#define icf_scene_save_bytes icf_scene_save_bytes_float
-#define icf_scene_set_density icf_scene_set_density_float
 #define icf_scene_solve icf_scene_solve_float
 #define icf_scene_step icf_scene_step_float
-#define icf_scene_touch_colliders icf_scene_touch_colliders_float
-#define icf_scene_update icf_scene_update_float
-#define icf_shape_at icf_shape_at_float
-#define icf_shape_bounds icf_shape_bounds_float
 #define icf_shape_check icf_shape_check_float
-#define icf_shape_distance icf_shape_distance_float
-#define icf_shape_mass icf_shape_mass_float
-#define icf_shape_near icf_shape_near_float
-#define icf_shape_point icf_shape_point_float
-#define icf_shape_ray icf_shape_ray_float
 #define icf_sphere icf_sphere_float
 #endif
 

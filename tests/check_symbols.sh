@@ -33,10 +33,7 @@ look() {
     esac
     [ -z "$called" ] || wrong "calls $(echo $called)"
 
-    case " $* " in
-    *ICF_FLOAT*) own='icfi?_[a-z0-9_]*_float' ;;
-    *) own='icfi?_[a-z0-9_]*' ;;
-    esac
+    own='icfi?_[a-z0-9_]*'
     defined=$(awk '$2 ~ /^[TWR]$/ { print $1 }' build/symbols.txt)
     foreign=$(echo "$defined" | grep -vxE "$own")
     [ -z "$foreign" ] || wrong "defines $(echo $foreign)"
