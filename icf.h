@@ -15779,7 +15779,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     icfi_session* session;
     const icfi_header* h;
     icf_result result;
-    int32_t i;
+    int32_t i, next = 0;
     icfi_sim_open(w, &s);
     s.world = w;
     s.dump = dump;
@@ -15790,7 +15790,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     s.blend = h->method == ICF_METHOD_MIDPOINT ? ICF_R(0.5) : ICF_R(1.0);
     s.lean = s.blend;
     s.parts_most = h->end[ICFI_CONSTRAINTS] ? 8 * h->substeps : h->substeps;
-    for (s.parts = h->substeps;; s.parts *= 2) {
+    for (s.parts = h->substeps;; s.parts = next) {
         result = icfi_begin_step(&s, dt);
         if (result != ICF_RESULT_OK) return result;
         for (i = 0, s.worst = ICF_RESULT_OK; i < s.parts; i++) {
@@ -15798,10 +15798,16 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
             /* what a longer step left is taken back within some steps: see icfi_errors_left */
             s.step_before = icfi_max(s.h, ICF_R(0.8) * s.step_before);
             result = icfi_solve_substep(&s, i == 0);
+            next = 2 * s.parts;
             if (result == ICF_RESULT_TOO_FAST && s.parts < s.parts_most &&
                 session->stats.stop != ICF_STOP_CALLER)
                 break;
-            if (result < 0) return result;
+            if (result < 0) {
+                if (result == ICF_RESULT_TOO_SMALL || s.parts == h->substeps) return result;
+                /* what the parts led to cannot be solved: as at first, and too fast */
+                next = s.parts_most = h->substeps;
+                break;
+            }
             icfi_take_results(&s);
             icfi_move(&s);
             s.turned = s.h;
