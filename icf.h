@@ -1974,10 +1974,10 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFI_FORCE_INLINE static inline __attribute__((always_inline))
-#define ICFI_NOINLINE __attribute__((noinline)) /* where frames would add up */
+#define ICFI_NOINLINE __attribute__((noinline)) /* inlining would add up the frames */
 #if defined(__OPTIMIZE__) && (!defined(__i386__) || defined(__SSE2__))
 #define ICFI_HOT ICFI_FORCE_INLINE
-#else /* there, what is inlined shares no room in a frame, or there are no registers for it */
+#else /* unoptimised, inlined variables share no room in a frame; i386 has too few registers */
 #define ICFI_HOT static inline
 #endif
 #define ICFI_MEMCPY __builtin_memcpy
@@ -1997,8 +1997,8 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_MEMCMP memcmp
 #endif
 
-/* Pivots below or above ICFI_REAL_MIN have no reciprocal that can be used; of the reciprocal of ICFI_TINY the
-   square can be used, too. */
+/* A pivot below ICFI_REAL_MIN has no usable reciprocal. The reciprocal of ICFI_TINY can even be
+   squared. */
 #ifdef ICF_FLOAT
 #define ICFI_REAL_MIN FLT_MIN
 #define ICFI_TINY ICF_R(1e-18)
@@ -2009,10 +2009,10 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_EPSILON DBL_EPSILON
 #endif
 
-/* Vector instructions: the ones every machine of the target has (SSE2, NEON of 64-bit ARM, wasm
-   SIMD, VSX; not those that flush denormal numbers, as NEON of 32-bit ARM does), and AVX2, of the
-   inmost loop of large factors AVX-512, where the compiler can make single functions for it and the
-   machine is asked at run time. */
+/* Vector instructions. The base kernels use the instructions that every machine of the target has: SSE2,
+   NEON of 64-bit ARM, wasm SIMD, VSX. NEON of 32-bit ARM is left out because it flushes denormal numbers.
+   Where the compiler can build single functions for another target, there are also kernels for AVX2, and
+   for AVX-512 in the inmost loop of large factors. The machine is asked for these at run time. */
 #if !defined(ICF_NO_SIMD) && !defined(__TINYC__)
 #if defined(_MSC_VER) && (defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
 #define ICFI_SIMD_SSE2
@@ -2024,7 +2024,7 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_SIMD_AVX2
 #if defined(__x86_64__) && !defined(ICF_FMA) && \
     (defined(__clang__) ? __clang_major__ >= 8 \
-                        : __GNUC__ >= 8) /* which know what icfi_widest asks for */
+                        : __GNUC__ >= 8) /* these know the feature that icfi_widest asks for */
 #define ICFI_SIMD_AVX512
 #endif
 #endif
@@ -2034,7 +2034,7 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #include <immintrin.h>
 #endif
 
-/* Vectors of the compiler's own, which need no more alignment than their numbers */
+/* The compiler's own vector types, aligned no more strictly than one number */
 #ifdef ICFI_SIMD_GNU
 typedef icf_real icfi_base_vector
     __attribute__((vector_size(16), aligned(sizeof(icf_real)), may_alias));
@@ -2107,29 +2107,28 @@ ICF_API const char* icf_result_string(icf_result result)
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 3: memory. Every object of the library lives in one block that its layout function measures
-// first and then fills: both times it takes the same pieces in the same order from an arena, so
-// that the size reported is the size needed. What is kept of a piece is its offset, so that a block
-// can be moved.
+// Layer 3: memory. Every object of the library lives in one block. Its layout function runs twice:
+// it first measures the block, then fills it. Both times it takes the same pieces in the same order
+// from an arena, so the size reported is the size needed. Each piece is kept as an offset, so a
+// block can be moved.
 // >>memory
 /* Offers to those below: icfi_arena, icfi_arena_measure, icfi_arena_over, icfi_arena_release,
    icfi_arena_take, ICFI_BLOCK_ALIGNMENT, ICFI_GRANULE, icfi_granules, icfi_plus, icfi_times */
 
-/* Pieces start at multiples of this from the start of the block: a vector register of the widest
-   kind. */
+/* Pieces start at multiples of this many bytes from the start of the block: one AVX2 register. */
 #define ICFI_GRANULE ((size_t)32)
 
-/* What a block must be aligned to; malloc aligns at least so. */
+/* The alignment that a block must have; malloc gives at least this. */
 #define ICFI_BLOCK_ALIGNMENT (sizeof(double) < 8 ? sizeof(double) : (size_t)8)
 
 typedef struct icfi_arena {
     size_t used;       /* bytes taken so far */
-    size_t peak;       /* the most that was ever taken: what the block must have */
-    size_t capacity;   /* bytes there are */
-    icf_result result; /* the first thing that went wrong */
+    size_t peak;       /* the largest `used` so far: the size that the block must have */
+    size_t capacity;   /* size of the block */
+    icf_result result; /* the first failure */
 } icfi_arena;
 
-/* An arena to measure with: no end of memory, none of it real. */
+/* An arena for measuring: unlimited, with no memory behind it */
 ICFI_UNUSED static icfi_arena icfi_arena_measure(void)
 {
     icfi_arena arena;
@@ -2140,7 +2139,7 @@ ICFI_UNUSED static icfi_arena icfi_arena_measure(void)
     return arena;
 }
 
-/* An arena over a block of the caller's. */
+/* An arena over the caller's block */
 ICFI_UNUSED static icfi_arena icfi_arena_over(const void* memory, size_t bytes)
 {
     icfi_arena arena = icfi_arena_measure();
@@ -2153,14 +2152,14 @@ ICFI_UNUSED static icfi_arena icfi_arena_over(const void* memory, size_t bytes)
     return arena;
 }
 
-/* A number of bytes rounded up, as pieces are */
+/* Bytes rounded up to whole granules, as every piece is */
 static size_t icfi_granules(size_t bytes)
 {
     return (bytes + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE;
 }
 
-/* The offset of `count` objects of `size` bytes. On failure `result` says why, and it stays so,
-   so that a layout function may take all its pieces and look once. */
+/* Takes `count` objects of `size` bytes and returns their offset. The first failure stays in `result` and
+   later calls return 0, so a layout function can take all its pieces and check once. */
 ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_t size)
 {
     size_t at = arena->used, bytes;
@@ -2179,8 +2178,8 @@ ICFI_UNUSED static size_t icfi_arena_take(icfi_arena* arena, size_t count, size_
     return at;
 }
 
-/* Sums and products of sizes that stay at the most a size_t holds; taking so much is an
-   overflow. */
+/* Sums and products of sizes, held at the largest size_t if they overflow. An arena answers a request of
+   that size with ICF_RESULT_OVERFLOW. */
 static size_t icfi_plus(size_t a, size_t b)
 {
     return a > (size_t)-1 - b ? (size_t)-1 : a + b;
@@ -2191,7 +2190,7 @@ static size_t icfi_times(size_t a, size_t b)
     return b && a > (size_t)-1 / b ? (size_t)-1 : a * b;
 }
 
-/* Gives back what was taken since `used` was `mark`. */
+/* Gives back every piece taken since `used` was `mark`. */
 ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 {
     ICF_ASSERT(mark <= arena->used);
@@ -2208,10 +2207,11 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 /* Offers to those below: ICFI_ADD, ICFI_DUP, ICFI_K, ICFI_LANES, ICFI_LOAD, ICFI_MULSUB, ICFI_MULSUBV,
    ICFI_MULSUBY, ICFI_PUT, ICFI_STORE, ICFI_TARGET, ICFI_V */
 
-/* The file includes itself (keep its name) to make the loops of layers 4 and 5 twice: once
-   for the vectors every machine of the target has, or plain numbers, and once (ICFI_WIDE 1) for AVX2; what
-   large factors spend their time in a third time, for AVX-512 (ICFI_WIDE 2).
-   ICFI_MULSUB(c, a, s) is c - a s: every lane is one entry of a matrix with its own order of
+/* This file includes itself, so it must keep its name. It makes the loops of layers 4 and 5 twice:
+   once for the vectors that every machine of the target has, or for plain numbers, and once for AVX2
+   (ICFI_WIDE 1). It makes the loop in which large factors spend their time a third time, for AVX-512
+   (ICFI_WIDE 2).
+   ICFI_MULSUB(c, a, s) is c - a s. Every lane is one entry of a matrix and has its own order of
    operations. */
 
 #undef ICFI_K
@@ -2296,8 +2296,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #endif
 #define ICFI_LANES ((int32_t)(sizeof(ICFI_V) / sizeof(icf_real)))
 
-/* Number q of a row of y, times a vector. Where loading a number into all lanes takes more than
-   a load (SSE2), y holds it as often as there are lanes. */
+/* ICFI_MULSUBY(c, a, y, q) is c - a y_q, where y is a packed row. With narrow vectors (SSE2), spreading
+   one number over all lanes takes more than a load. There y holds each number once per lane, ICFI_DUP
+   times, and ICFI_PUT writes it so. */
 #if !ICFI_WIDE && (defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2))
 #define ICFI_DUP ICFI_DUP_MOST
 #define ICFI_MULSUBY(c, a, y, q) ICFI_MULSUBV(c, a, ICFI_LOAD((y) + (q)*ICFI_DUP))
@@ -2322,51 +2323,51 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
    ICFI_PAD, icfi_panel_factor, icfi_product, ICFI_SMALL, ICFI_STRIP, ICFI_WIDE, ICFI_WIDEST,
    ICFI_WIDEST_END */
 
-/* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots, which halves the
-   chain of slow operations of a 6 x 6 block. What is stored is W = L D below the diagonal and 1/D
-   on it, because W is what the recurrence makes and what it reads again:
+/* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots. This halves the
+   chain of slow operations of a 6 x 6 block. We store W = L D below the diagonal and 1/D on it,
+   because the recurrence makes W and reads W again:
 
        w_ij = a_ij - sum_k<j w_ik l_jk      l_jk = w_jk (1/d_k)      d_j = w_jj
 
    Every entry is computed by these subtractions, one after another in ascending k, whatever the
-   blocking and however many entries a vector holds: all paths give the bits of the plain triple
-   loop. (ICF_FMA, which rounds a product and a subtraction once, is the exception.)
+   blocking and the number of entries in a vector. So all paths give the bits of the plain triple
+   loop. (ICF_FMA is the exception: it rounds a product and a subtraction once.)
 
-   The work is done on panels of 6 columns (then 3, then 1 for what is left), by kernels that hold
-   two vectors of rows by six columns in registers; that is the shape that fits 16 registers and a
-   body of 6 unknowns. */
+   The work is done on panels of 6 columns, then 3, then 1 for the remainder. The kernels hold two
+   vectors of rows by six columns in registers: this shape fits 16 registers and a body of 6
+   unknowns. */
 
 #ifndef ICFI_LAYER
 
-/* Storage is padded to whole vectors of the widest kind, whatever the machine turns out to have. */
+/* Storage is padded to whole AVX2 vectors (32 bytes), whatever the machine turns out to have. */
 #if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
 #define ICFI_PAD ((int32_t)(32 / sizeof(icf_real)))
 #else
 #define ICFI_PAD 1
 #endif
 
-/* How often the kernels of the narrow vectors want a number of the right-hand factor */
+/* How often the kernels of the narrow vectors repeat a number of the right-hand factor: once per lane */
 #if defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2)
 #define ICFI_DUP_MOST ((int32_t)(16 / sizeof(icf_real)))
 #else
 #define ICFI_DUP_MOST 1
 #endif
 
-/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do, and the
-   numbers that a strip of the right-hand factor takes */
+/* Columns per strip of a front, a multiple of 24 so that strips begin where vectors do. A strip of the
+   right-hand factor takes ICFI_SMALL numbers. */
 #define ICFI_STRIP 96
 #define ICFI_SMALL (6 * ICFI_STRIP * ICFI_DUP_MOST)
 
-/* Interleaved sums that a sum over a column is made of, on every machine */
+/* A sum over a column consists of this many interleaved sums, on every machine. */
 #define ICFI_SUMS ((int32_t)(32 / sizeof(icf_real)))
 
-/* Panels are 6 columns wide while they can be. */
+/* The width of the next panel when `cols` columns are left */
 static int32_t icfi_panel_width(int32_t cols)
 {
     return cols >= 6 ? 6 : cols >= 3 ? 3 : 1;
 }
 
-/* Saves (or puts back) what the caller has above the diagonal of a t x t block. */
+/* Saves, or puts back, the caller's entries above the diagonal of a t x t block. */
 ICFI_FORCE_INLINE void icfi_copy_above(int32_t t, icf_real* a, ptrdiff_t ld, icf_real* copy,
                                        int save)
 {
@@ -2387,8 +2388,8 @@ static int icfi_good_pivot(icf_real d)
     return d >= ICFI_REAL_MIN && d <= ICF_REAL_MAX;
 }
 
-/* The first pivot, of t, that is not good, or -1. A pivot that is a NaN makes one of all that
-   follow, so that the last one shows it; the comparisons keep a NaN that they meet last. */
+/* The first of t pivots that is not good, or -1. A NaN pivot makes all later pivots NaN, so the last one
+   shows it. The comparisons below keep a NaN only if they meet it last. */
 ICFI_FORCE_INLINE int32_t icfi_first_bad(int32_t t, const icf_real* d)
 {
     icf_real least = d[0], most = d[0];
@@ -2548,8 +2549,8 @@ ICFI_FORCE_INLINE void icfi_block6_backward(const icf_real* a, ptrdiff_t ld, con
     ICFI_LAYER == 4 /* this file, included by itself: the kernels for one width of vectors */
 
 #if ICFI_WIDE < 2
-/* y(k x t): rows of L, as the kernels read them: for each of k columns of W, t rows times 1/d, each
-   number as often as ICFI_DUP says. */
+/* Packs rows of L into y(k x t) in the order in which the kernels read them: for each of k columns of W,
+   t rows times 1/d. Each number is written ICFI_DUP times. */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const icf_real* w,
                                                      ptrdiff_t ld, const icf_real* inverse,
                                                      icf_real* y)
@@ -2568,9 +2569,8 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const
 }
 #endif
 
-/* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`; then, where l is
-   given, c is divided from the right by the unit lower triangle l of 6 columns. rows is a
-   multiple of ICFI_LANES. */
+/* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`. If l is given, c then becomes c
+   l'^-1, where l is a unit lower triangle of 6 columns. rows is a multiple of ICFI_LANES. */
 ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_real* x,
                                            ptrdiff_t ldx, const icf_real* y, icf_real* c,
                                            ptrdiff_t ldc, int fresh, const icf_real* l)
@@ -2626,7 +2626,7 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
         ICFI_STORE(c4, a4), ICFI_STORE(c4 + ICFI_LANES, b4);
         ICFI_STORE(c5, a5), ICFI_STORE(c5 + ICFI_LANES, b5);
     }
-    if (rows) { /* one vector is left */
+    if (rows) { /* one vector of rows is left */
         icf_real *c1 = c0 + ldc, *c2 = c1 + ldc, *c3 = c2 + ldc, *c4 = c3 + ldc, *c5 = c4 + ldc;
         ICFI_V a0, a1, a2, a3, a4, a5;
         if (fresh) {
@@ -2754,8 +2754,8 @@ ICFI_TARGET static void ICFI_K(icfi_vectors)(int32_t cols, int32_t rows, int32_t
     }
 }
 
-/* The same for any number of rows: the last ones, fewer than a vector, go through a buffer, so
-   that nothing below them is written. Up to a vector below them x is read. */
+/* The same for any number of rows. The last rows, fewer than a vector, go through a buffer, so that
+   nothing below them in c is written. x is read up to one vector below them. */
 ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k, const icf_real* x,
                                           ptrdiff_t ldx, const icf_real* y, icf_real* c,
                                           ptrdiff_t ldc, int fresh, const icf_real* l)
@@ -2775,9 +2775,8 @@ ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k,
     }
 }
 
-/* The lower triangle of c(n x n) -= x diag(1/d)^-1 x' over k columns of W: with W = L D this
-   subtracts L D L'. `inverse` points to 1/d of the first column, the next ones follow along the
-   diagonal. */
+/* Subtracts x diag(1/d) x' from the lower triangle of c(n x n), over k columns x of W. With W = L D this
+   is L D L'. `inverse` points to 1/d of the first column; the next ones follow along the diagonal. */
 ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, const icf_real* x,
                                            ptrdiff_t ldx, const icf_real* inverse, icf_real* c,
                                            ptrdiff_t ldc, int fresh, int padded, icf_real* y)
@@ -2795,14 +2794,14 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
     }
 }
 
-/* Factors the first `cols` columns of the lower trapezoid a of `height` rows, in place. With
-   `padded`, `rows` and ld are `height` rounded up to whole vectors, and what stands above the
-   diagonal is scratch; without it, rows is height, and nothing but the trapezoid is written. y is
-   scratch of `room` numbers. Returns the first bad pivot, or -1.
+/* Factors the first `cols` columns of the lower trapezoid a of `height` rows, in place. With `padded`,
+   `rows` and ld are `height` rounded up to whole vectors, and the entries above the diagonal are scratch.
+   Without it, rows is height, and only the trapezoid is written. y is scratch of `room` numbers. Returns
+   the first bad pivot, or -1.
 
-   Columns are taken in strips as deep as y has room for: inside a strip, each panel of 6 first
-   receives what the panels left of it in the strip subtract; a finished strip is subtracted from
-   all columns right of it. */
+   Strips of columns are as deep as y has room for. Inside a strip, each panel of 6 first receives the
+   subtractions of the panels to its left. A finished strip is subtracted from all columns to its
+   right. */
 ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows,
                                                                    int32_t cols, icf_real* a,
                                                                    ptrdiff_t ld, int padded,
@@ -2819,7 +2818,8 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
             icf_real l[15], inverse[6], above[15];
             icf_real* c = a + j * ld;
 
-            /* the rows that share vectors with the diagonal block; all if nothing is left of it */
+            /* rows `from` to `to` share vectors with the diagonal block; with nothing to the left,
+               take all rows */
             to = from + (j + t - from + ICFI_LANES - 1) / ICFI_LANES * ICFI_LANES;
             if (to > rows || !k) to = rows;
             if (!padded) icfi_copy_above(t, c + j, ld, above, 1);
@@ -2828,7 +2828,7 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
                 ICFI_K(icfi_rows)(t, to - from, k, x + from, ld, y, c + from, ld, 0, NULL);
             }
 
-            /* the diagonal block; the kernel repeats it, to the bit, together with the rows
+            /* factor the diagonal block; the kernel repeats it, to the bit, together with the rows
                below */
             bad = icfi_block(t, c + j, ld, l, inverse, j + t == height);
             if (bad >= 0) {
@@ -2853,7 +2853,7 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
 }
 
 #if !ICFI_WIDE
-/* y += M' (x0, x1, x2), M three rows of n numbers, where n is too small for the widest vectors */
+/* y += M' (x0, x1, x2), where M is three rows of n numbers and n is too small for the widest vectors */
 ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0, icf_real x1,
                                       icf_real x2, icf_real* y)
 {
@@ -2871,7 +2871,8 @@ ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0,
 }
 #endif
 
-/* to += X' Y, m x n with columns ld apart, of X (rows x m) and Y (rows x n) by rows; rows <= 6 */
+/* to += X' Y, m x n with columns ld apart. X (rows x m) and Y (rows x n) are stored by rows; rows <=
+   6. */
 ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
                                              const icf_real* y, icf_real* to, int32_t ld)
 {
@@ -2883,7 +2884,7 @@ ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_
             f[k] = -y[k * n + j];
             some |= f[k] != 0;
         }
-        if (!some) continue; /* a joint that does not move what the link reads */
+        if (!some) continue; /* this joint moves nothing that the link reads */
         for (i = 0; i + ICFI_LANES <= m; i += ICFI_LANES) {
             ICFI_V sum = ICFI_LOAD(to + i);
             for (k = 0; k < rows; k++) sum = ICFI_MULSUB(sum, ICFI_LOAD(x + k * m + i), f[k]);
@@ -2897,8 +2898,8 @@ ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_
     }
 }
 
-/* L y = b on the first `cols` entries of w, y stored over them as y_j / d_j; the rows below are
-   w - L y. */
+/* Solves L y = b on the first `cols` entries of w and stores y_j / d_j over them. The rows below become w
+   - L y. */
 ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const icf_real* a,
                                              ptrdiff_t ld, icf_real* w)
 {
@@ -2936,8 +2937,8 @@ ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const i
     }
 }
 
-/* sum[q] -= column q of a, times w, for 6 columns or fewer over n rows. A sum is made of ICFI_SUMS
-   interleaved ones, whatever the width of the vectors, and these are added in one order. */
+/* sum[q] = -(column q of a) . w, for at most 6 columns over n rows. Each sum consists of ICFI_SUMS
+   interleaved sums, whatever the width of the vectors, and these are added in one fixed order. */
 ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, const icf_real* a,
                                                  ptrdiff_t ld, const icf_real* w, icf_real* sum)
 {
@@ -2984,7 +2985,7 @@ ICFI_TARGET static void ICFI_K(icfi_column_sums)(int32_t columns, int32_t n, con
     }
 }
 
-/* D L' x = y on the first `cols` entries of w, the rows below being known. */
+/* Solves D L' x = y on the first `cols` entries of w, which hold y_j / d_j. The rows below are known. */
 ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const icf_real* a,
                                               ptrdiff_t ld, icf_real* w)
 {
@@ -3014,7 +3015,7 @@ ICFI_TARGET static void ICFI_K(icfi_backward)(int32_t cols, int32_t rows, const 
 #ifndef ICFI_LAYER
 
 #ifdef ICFI_SIMD_AVX512
-/* Whether this machine has AVX-512, and is of those that do not slow down for it */
+/* Whether this machine has AVX-512 and does not slow down for it. Machines with VBMI2 do not. */
 ICFI_FORCE_INLINE int icfi_widest(void)
 {
     return __builtin_cpu_supports("avx512vbmi2");
@@ -3047,8 +3048,8 @@ ICFI_FORCE_INLINE int icfi_wide(void)
 #endif
 }
 
-/* Runs f with the widest vectors there are. Between wide code and other code the upper halves of
-   the registers have to be cleared, which gcc does by itself from -O2 on only. */
+/* Runs f with the widest vectors that this machine has. The upper halves of the registers have to be
+   cleared between wide code and other code. gcc does that by itself only from -O2 on. */
 #ifdef ICFI_SIMD_AVX2
 #define ICFI_WIDEST(f, arguments) (icfi_wide() ? f##_wide arguments : f##_base arguments)
 __attribute__((target("avx2"))) static void icfi_clear_upper(void)
@@ -3061,7 +3062,7 @@ __attribute__((target("avx2"))) static void icfi_clear_upper(void)
 #define ICFI_WIDEST_END() ((void)0)
 #endif
 
-/* The plain loops, for what is smaller than a panel */
+/* The plain loops, for matrices too small for panels */
 static int32_t icfi_plain_factor(int32_t n, icf_real* a, ptrdiff_t ld)
 {
     int32_t i, j, k;
@@ -3078,7 +3079,8 @@ static int32_t icfi_plain_factor(int32_t n, icf_real* a, ptrdiff_t ld)
     return -1;
 }
 
-/* On its own, because of its frame: room for strips of 36 or 18 columns */
+/* A function of its own because of its frame. The buffer holds strips of 36 columns in double, or of 18
+   where numbers are repeated (ICFI_DUP). */
 static int32_t icfi_dense_panels(int32_t n, icf_real* a, ptrdiff_t ld)
 {
     icf_real small[1728 / sizeof(icf_real)];
@@ -3111,7 +3113,7 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
     int32_t r;
     if (n < 0 || ld < n || ldx < n || count < 0 || (n && count && (!factor || !x)))
         return ICF_RESULT_BAD_ARGUMENT;
-    if (n == 6) { /* a body by itself: one block, where vectors have nothing to do */
+    if (n == 6) { /* a body by itself: one block, too small for vectors */
         const icf_real nothing[6] = {0, 0, 0, 0, 0, 0};
         for (r = 0; r < count; r++, x += ldx) {
             icf_real y[6];
