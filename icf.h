@@ -3144,24 +3144,24 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
    multifrontal:
 
      analyze  orders the cliques (minimum degree on the graph of blocks, weighted by their sizes), finds the
-              elimination tree, and merges cliques into fronts where doing a little more arithmetic
-              is cheaper than handling two fronts. All of it depends on the pattern alone.
-     bind     lays out one panel a front, [W of its own columns over the rows they update], and one update
-              matrix a front, what those columns subtract from the fronts above.
-     begin, add_...   zero the panels; blocks are added straight into them: A itself is never stored.
-     factor   children before parents: what children pass up is added, the panel is factored (layer 4), and
-              its own update matrix made for the parent.
+              elimination tree, and merges cliques into fronts where a little more arithmetic is cheaper
+              than a second front. All of it depends on the pattern alone.
+     bind     lays out one panel per front, [W of its own columns over the rows they update], and one update
+              matrix per front: the part that those columns subtract from the fronts above.
+     begin, add_...   zero the panels, and add blocks straight into them: A itself is never stored.
+     factor   children before parents: adds the update matrices of the children, factors the panel (layer 4),
+              and makes the front's own update matrix for the parent.
 
-   If update matrices are kept, a change of some blocks redoes only the fronts they live in and the
-   fronts above; every front does the same arithmetic in the same order as in a full run, so the
+   If update matrices are kept, a change of some blocks redoes only the fronts that hold these blocks and
+   the fronts above. Every front does the same arithmetic in the same order as in a full run, so the
    bits are the same.
 
-   Where there is no memory for the factor: conjugate gradients on the blocks themselves,
-   preconditioned with the factored diagonal blocks, behind the same calls. */
+   If there is no memory for the factor, the same calls run conjugate gradients on the blocks
+   themselves, preconditioned with the factored diagonal blocks. */
 
 #ifndef ICFI_LAYER
 
-/* A piece of one of the two blocks of memory of an icf_sparse */
+/* Pieces of the two memory blocks of an icf_sparse, `pattern` and `factor` */
 #define ICFI_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
 #define ICFI_INTS(s, piece) ICFI_AT(int32_t, (s)->pattern, (s)->at.piece)
 #define ICFI_FACTOR_INTS(s, piece) ICFI_AT(int32_t, (s)->factor, (s)->at.piece)
@@ -3170,18 +3170,18 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 
 #define ICFI_SPARSE_COOKIE 0x1cf5ba5e
 
-/* Rows of a front: its entries are counted in 32 bits. */
+/* The most rows of a front. Its entries are counted in 32 bits. */
 #define ICFI_MOST_ROWS 46000
 
-/* Where a block is added: cliques first, then edges. A turned block has the rows of the edge's
-   second clique; ld is negative then. The front is the one it is in, or -1 for a block of no
-   entries. */
+/* The place where a block is added; cliques come first, then edges. A turned block has the rows of the
+   edge's second clique, and its ld is negative. `front` is the front that holds the block, or -1 for a
+   block without entries. */
 typedef struct icfi_place {
     size_t at;
     int32_t ld, front;
 } icfi_place;
 
-/* The pieces that stay for as long as the pattern does, then scratch for the analysis alone. */
+/* Takes the pieces that live as long as the pattern. Scratch for the analysis alone follows them. */
 static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, int32_t cliques,
                                        int32_t edges)
 {
@@ -3208,8 +3208,9 @@ static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, in
 
 /* ---- the graph ---- */
 
-/* near: for each clique its neighbours in ascending order, each once, from pairs in any order.
-   Going twice through lists of the other end sorts them. Cliques of size 0 have none. */
+/* Fills `near`: for each clique its neighbours in ascending order, each once, from pairs in any order.
+   Cliques of size 0 have none. The lists are filled twice, the second time from the other ends of the
+   first; this sorts them. */
 static void icfi_graph(int32_t n, const int32_t* size, int32_t edges, const int32_t* pair,
                        int32_t* near_start, int32_t* near, int32_t* list_start, int32_t* list)
 {
@@ -3252,9 +3253,9 @@ static void icfi_graph(int32_t n, const int32_t* size, int32_t edges, const int3
 
 /* ---- ordering ---- */
 
-/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated:
-   it stands for the clique of variables its elimination made). list[start ...] holds, for a
-   variable, `elements` elements and then variables, `length` in all; for an element its
+/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated). An
+   element stands for the clique of variables that its elimination made. For a variable, list[start ...]
+   holds `elements` elements and then variables, `length` in all. For an element it holds its
    variables. */
 typedef struct icfi_order {
     int32_t n, free, end;
@@ -3262,7 +3263,7 @@ typedef struct icfi_order {
         *chain;
     int32_t *heap, *place;
     double* score;
-    const int32_t* stage; /* NULL, or: a variable waits until all of lower stages are gone */
+    const int32_t* stage; /* NULL, or: a variable waits until all lower stages are eliminated */
     int32_t heaped;
     int rule;
 } icfi_order;
@@ -3318,7 +3319,7 @@ static void icfi_heap_insert(icfi_order* o, int32_t i)
     icfi_heap_up(o, o->heaped++);
 }
 
-/* After a change of its score. */
+/* Restores the heap after the score of i has changed. */
 static void icfi_heap_update(icfi_order* o, int32_t i)
 {
     icfi_heap_up(o, o->place[i]);
@@ -3336,8 +3337,8 @@ static void icfi_heap_remove(icfi_order* o, int32_t i)
     icfi_heap_down(o, o->place[last]);
 }
 
-/* Moves the living lists to the front of the space. The first entry of each is its owner, for a
-   moment. */
+/* Moves the living lists to the front of the space. Meanwhile the first entry of each list names its
+   owner, and the owner's `start` keeps that entry. */
 static void icfi_order_compress(icfi_order* o)
 {
     int32_t i, k, to = 0;
@@ -3362,7 +3363,7 @@ static void icfi_order_compress(icfi_order* o)
     o->free = to;
 }
 
-/* j follows i wherever i goes: appended to the chain of i. */
+/* Merges j into i: the chain of j is appended to the chain of i, and is eliminated with it. */
 static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
 {
     o->chain[o->tail[i]] = j;
@@ -3371,9 +3372,9 @@ static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
     o->length[j] = 0;
 }
 
-/* Turns the variable p into an element: its list becomes the union of its variables and of those
-   of its elements, which disappear. The variables in it get negative weights. Returns their
-   weight. */
+/* Turns the variable p into an element. Its list becomes the union of its variables and the variables of
+   its elements; those elements disappear. The variables in the list get negative weights. Returns their
+   total weight. */
 static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
 {
     int32_t begin, k, q, weight = 0;
@@ -3403,8 +3404,8 @@ static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
     return weight;
 }
 
-/* Merges those variables of the element p that have the same neighbours. Only those with the
-   same sum of neighbours, which hash[] holds, are compared. */
+/* Merges variables of the element p that have the same neighbours. Only variables with the same hash[], a
+   sum over their neighbours, are compared. */
 static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash, int32_t* stamp)
 {
     int32_t k, q;
@@ -3437,11 +3438,11 @@ static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash
     }
 }
 
-/* What the elimination of i, of weight w, would cost. Its neighbours, of weight d, become one
-   clique; those in the last element, of weight c, are one already, and so is what each of its
-   other elements has outside the last one: `inner` is the sum of the squares of these weights.
-   Rule 0 is the best in piles of bodies, rule 1 in meshes, rule 2, the arithmetic of the step
-   itself, with a few cliques far larger than others. */
+/* The cost of eliminating i, of weight w. Its neighbours, of weight d, become one clique. The neighbours
+   in the last element, of weight c, are a clique already. For each other element of i, its members
+   outside the last element are one, too: `inner` is the sum of the squares of their weights. Rule 0 is
+   best for piles of bodies, and rule 1 for meshes. Rule 2, the arithmetic of the step itself, is best
+   when a few cliques are far larger than the others. */
 static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_weight, double inner)
 {
     double w = o->weight[i], d = o->degree[i], c = element_weight - w;
@@ -3450,17 +3451,16 @@ static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_w
     return (d + w) * (d + w) * (d + w) - d * d * d;
 }
 
-/* A clique with so many neighbours that its list would be looked through again and again; such
-   ones are left out, and eliminated last. */
+/* A hub has so many neighbours that its list would be read again and again. Hubs are left out of the
+   ordering, and eliminated last. */
 static int icfi_is_hub(int32_t neighbours, int32_t n)
 {
     return neighbours > 16 && (double)neighbours * neighbours > 100 * (double)n;
 }
 
-/* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996): degrees are bounds
-   from above, found by one pass over the elements next to the last one; variables with equal
-   neighbours are merged, and those that only the new element touches are eliminated with it.
-   Writes the order of elimination. */
+/* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996). Degrees are upper bounds,
+   found by one pass over the elements next to the last one. Variables with equal neighbours are merged.
+   Variables that only the new element touches are eliminated with it. Writes the order of elimination. */
 static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32_t* near,
                            const int32_t* size, int32_t* hash, int32_t* order)
 {
@@ -3496,7 +3496,7 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
         o->weight[p] = -o->weight[p];
         element_weight = icfi_order_eliminate(o, p);
 
-        /* mark[e] - stamp: what element e has outside the new one */
+        /* make mark[e] - stamp the weight of element e outside the new one */
         for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
             i = o->list[k];
             for (q = o->start[i]; q < o->start[i] + o->elements[i]; q++) {
@@ -3546,7 +3546,7 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
                 continue;
             }
             if (degree < o->degree[i]) o->degree[i] = (int32_t)degree;
-            o->score[i] = inner; /* for a moment */
+            o->score[i] = inner; /* kept here until the score below */
             o->list[to] = o->list[to_elements];
             o->list[to_elements] = o->list[first];
             o->list[first] = p;
@@ -3593,8 +3593,9 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
 
 /* ---- nested dissection ---- */
 
-/* Parts of a graph are ranges of `node`, told apart by `part`; a part is cut into side 0, side 1
-   and what separates them, side 2. The arrays are those of the ordering, before it needs them. */
+/* A part of the graph is a range of `node`, and part[v] is where the range of v begins. A part is cut
+   into side 0, side 1 and the separator, side 2. The arrays belong to the ordering, which needs them only
+   later. */
 typedef struct icfi_cut {
     icfi_order* o;
     const int32_t *near_start, *near, *size;
@@ -3605,8 +3606,8 @@ typedef struct icfi_cut {
 #define ICFI_CUT_LEAST 120 /* cliques: smaller parts are left to minimum degree */
 #define ICFI_CUT_DEPTH 16
 
-/* Levels of breadth-first search from v within its part; returns the last one found, *count how
-   many. */
+/* Finds the levels of breadth-first search from v within its part. Returns the last vertex found, and
+   their number in *count. */
 static int32_t icfi_cut_levels(icfi_cut* c, int32_t v, int32_t first, int32_t members,
                                int32_t* count)
 {
@@ -3634,9 +3635,9 @@ static void icfi_cut_move(icfi_cut* c, int32_t v, int32_t side)
     c->weight[side] += c->size[v];
 }
 
-/* How much lighter the separator gets when v leaves it for a side: less what it pulls in from
-   the other. Moves that would pull in what was moved before in this pass, or unbalance the
-   sides, are worth nothing. */
+/* How much lighter the separator gets when v leaves it for `side`: the weight of v less the weight of the
+   vertices that v pulls in from the other side. INT32_MIN if v would pull in a vertex already moved in
+   this pass, or would make its side heavier than 5/8 of the part. */
 static int32_t icfi_cut_gain(const icfi_cut* c, int32_t v, int32_t side, const int32_t* moved)
 {
     int32_t q, gain = c->size[v];
@@ -3651,9 +3652,8 @@ static int32_t icfi_cut_gain(const icfi_cut* c, int32_t v, int32_t side, const i
     return gain;
 }
 
-/* Improves a separator: moves its best vertex, even for a loss, and in the end goes back to the
-   best state seen (Fiduccia and Mattheyses). Returns whether that is better than what it began
-   with. */
+/* Improves a separator (Fiduccia and Mattheyses): moves its best vertex, even at a loss, again and again,
+   and finally goes back to the best state seen. Returns whether the separator got lighter. */
 static int icfi_cut_refine(icfi_cut* c, int32_t first, int32_t members, int32_t* moved)
 {
     int32_t k, q, moves = 0, best_moves = 0, best = c->weight[2], idle = 0, began = c->weight[2];
@@ -3704,9 +3704,9 @@ static int icfi_cut_refine(icfi_cut* c, int32_t first, int32_t members, int32_t*
     return best < began;
 }
 
-/* Cuts the part that begins at `first`: the members are reordered as side 0, side 1, separator,
-   and the numbers of the first two returned. The first cut is where a function that falls from
-   one end of the part to the other, smoothed, has its median. */
+/* Cuts the part that begins at `first`. The members are reordered as side 0, side 1, separator; count[]
+   receives the numbers of the first two. The first cut is at the median of a smoothed function that falls
+   from one end of the part to the other. */
 static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* count)
 {
     icfi_order* o = c->o;
@@ -3742,7 +3742,7 @@ static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* 
             c->side[v] = half > total / 2;
         }
 
-        /* the lighter of the two boundaries separates */
+        /* the lighter of the two boundaries becomes the separator */
         for (pass = 0; pass < 2; pass++) {
             side = pass && boundary[1] < boundary[0];
             for (k = first; k < first + members; k++) {
@@ -3776,7 +3776,7 @@ static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* 
     for (k = 0; k < members; k++) c->node[first + k] = c->queue[k];
 }
 
-/* stage: 0 for cliques that no cut separates, then the separators, the last cut first. */
+/* stage[k] is 0 for a clique in no separator. The separators follow, the last cut first. */
 static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t* near,
                          const int32_t* size, int32_t* stage)
 {
@@ -3809,8 +3809,8 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
             c.part[c.node[k]] = -1;
         }
 
-        /* a part that falls apart by itself costs no level; the rest of it waits below the piece
-           found */
+        /* a part in several pieces costs no level; its other pieces wait on the stack below the
+           piece found */
         if (count[0] + count[1] < members) depth++;
         for (side = 1; side >= 0; side--) {
             int32_t begin = first + (side ? count[0] : 0);
@@ -3825,9 +3825,9 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
 
 /* ---- elimination tree and fronts ---- */
 
-/* The tree of the graph in a given order, and for each clique (by place in the order) what its
-   columns reach below the diagonal block: unknowns (reach) and cliques (blocks). Liu's algorithm
-   with compressed paths, then a walk up the tree from each entry of a row. */
+/* Finds the elimination tree for a given order by Liu's algorithm with compressed paths. Then it walks up
+   the tree from each entry of a row to count, for each clique (by place in the order), the unknowns
+   (reach) and cliques (blocks) that its columns reach below the diagonal block. */
 static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
                       const int32_t* near, const int32_t* order, int32_t* position, int32_t* parent,
                       int32_t* reach, int32_t* blocks, int32_t* mark)
@@ -3866,8 +3866,8 @@ static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
     }
 }
 
-/* The multiplications and additions of a factorisation in which column j reaches c_j rows,
-   itself included: the sum of c_j^2. */
+/* The multiplications and additions of a factorisation: the sum of c_j^2, where column j reaches c_j rows
+   including its own. */
 static double icfi_column_flops(int32_t cols, int32_t rows)
 {
     double flops = 0;
@@ -3912,8 +3912,8 @@ static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* 
     for (i = 0; i < n; i++) blocks[i] = copy[i];
 }
 
-/* The time of a front of so many columns and rows below them, in hundredths of a nanosecond,
-   roughly, on a machine of 2023; the same everywhere, because the fronts decide the order of
+/* The rough time of a front with `cols` columns and `rows` rows below them, in hundredths of a nanosecond
+   on a machine of 2023. It is the same on every machine, because the fronts decide the order of
    additions. */
 static double icfi_front_cost(int32_t cols, int32_t rows)
 {
@@ -3921,8 +3921,8 @@ static double icfi_front_cost(int32_t cols, int32_t rows)
     return 3000 + 40 * c * (c + r) + 15 * r * r + 5 * (c * c * c / 3 + c * c * r + c * r * r);
 }
 
-/* Merges children into parents where one front is cheaper than two: top[i] is the clique, in
-   order, that ends the front of i. A front keeps the rows of its last clique. */
+/* Merges children into parents where one front is cheaper than two. top[i] is the last clique, in order,
+   of the front of i. A front keeps the rows of its last clique. */
 static void icfi_merge_fronts(int32_t n, const int32_t* parent, int32_t* cols, const int32_t* reach,
                               int32_t* top)
 {
@@ -3945,8 +3945,8 @@ static int32_t icfi_pad(int32_t n)
     return (n + ICFI_PAD - 1) / ICFI_PAD * ICFI_PAD;
 }
 
-/* The index, between low and high, of the entry of an ascending list whose key is `key`; an
-   entry is its own key if there is no list of keys. */
+/* The index, from low to high, of the entry with key `key` in a list that ascends by keys. Without key_of
+   an entry is its own key. */
 static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const int32_t* key_of,
                          int32_t key)
 {
@@ -3961,8 +3961,8 @@ static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const i
     return low;
 }
 
-/* The front of an edge is that of the clique a which is eliminated first; the row of the other
-   one, b, is either among the front's columns or in its list of rows. */
+/* An edge belongs to the front of its clique a, which is eliminated first. The row of the other clique b
+   is either among the front's columns or in its list of rows. */
 static void icfi_place_in_fronts(icf_sparse* s)
 {
     const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front);
@@ -4040,8 +4040,8 @@ static void icfi_collect_fronts(icf_sparse* s, int32_t* order, const int32_t* to
 
 static void icfi_place_blocks(icf_sparse* s);
 
-/* The scratch of the analysis: a new graph, to compare with the one at hand, and what the
-   ordering needs. */
+/* The scratch of the analysis: a new graph, to compare with the present one, and the arrays of the
+   ordering */
 typedef struct icfi_analysis {
     size_t near_start, near, list_start, list;
     size_t ints, scores;
@@ -4073,7 +4073,7 @@ static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int
     t->other = icfi_arena_take(arena, n, i4);
 }
 
-/* The bytes of `pattern` that hold the pattern, without those of its analysis */
+/* The bytes of `pattern` that hold the pattern, without the scratch of its analysis */
 static size_t icfi_sparse_kept_bytes(int32_t cliques, int32_t edges)
 {
     icfi_arena arena = icfi_arena_measure();
@@ -4094,9 +4094,9 @@ ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
 
-/* The order of elimination: the best of several, where finding another one takes little time
-   compared with the arithmetic it may save. Returns its flops; order, parent, reach, blocks hold
-   it. */
+/* Chooses the best of several orders of elimination. It looks for another order only if that takes little
+   time compared with the arithmetic it may save. Returns the flops of the best one; order, parent, reach
+   and blocks describe it. */
 static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, int32_t n,
                                 const int32_t* size, const int32_t* near_start, const int32_t* near,
                                 int32_t* order, int32_t* parent, int32_t* reach, int32_t* blocks)
@@ -4132,7 +4132,8 @@ static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, i
         if (least > size[i]) least = size[i];
     }
 
-    /* rules 0, 1, 2, and 1 again after cuts; the figures are flops per clique and edge */
+    /* the four ways: rules 0, 1, 2, and rule 1 again after cuts; 3000 and 10000 are flops per
+       clique and edge */
     for (way = 0; way < 4; way++) {
         double flops = 0;
         if (way == 1 && best < 3000 * graph) continue;
@@ -4233,7 +4234,7 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     }
     ICFI_INTS(s, start)[n] = total;
 
-    /* fronts: consecutive in the postorder, numbered as their last cliques are */
+    /* fronts are consecutive in the postorder, and numbered in the order of their last cliques */
     icfi_postorder(n, order, parent, reach, blocks, ICFI_INTS(s, child), ICFI_INTS(s, sibling),
                    ICFI_AT(int32_t, base, t.mark), ICFI_AT(int32_t, base, t.other));
     top = ICFI_AT(int32_t, base, t.position);
