@@ -4269,8 +4269,8 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
 // >>sparse-factor
 /* Offers to those below: icfi_sparse_block */
 
-/* The lists of rows of all fronts, each in ascending order of elimination: row by row of the
-   matrix, walking up the tree of fronts from each entry. */
+/* Lists the rows of all fronts, each list in ascending order of elimination. It takes the matrix row by
+   row and walks up the tree of fronts from each entry. */
 static void icfi_list_rows(icf_sparse* s)
 {
     const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
@@ -4305,8 +4305,8 @@ static void icfi_list_rows(icf_sparse* s)
     }
 }
 
-/* For the rows of each front where they are in the parent, as runs of consecutive rows. A run
-   lies either in the parent's columns or in its rows. */
+/* Finds where the rows of each front lie in its parent, as runs of consecutive rows. A run lies either in
+   the parent's columns or in its rows. */
 static void icfi_find_runs(icf_sparse* s)
 {
     const int32_t *front = ICFI_INTS(s, front), *column = ICFI_INTS(s, column),
@@ -4341,10 +4341,10 @@ static void icfi_find_runs(icf_sparse* s)
     }
 }
 
-/* Where panels and update matrices stand. Without ICF_SPARSE_PARTIAL an update matrix lives from
-   its own front to its parent's: two stacks hold them, for even and for odd depths, so that a
-   front's children are on top of the one while its own matrix goes on top of the other. Called
-   with NULL it only counts. */
+/* Places panels and update matrices. Without ICF_SPARSE_PARTIAL an update matrix lives from its own front
+   to its parent's. Two stacks hold these matrices, one for even and one for odd depths: the children of a
+   front are on top of one stack while its own matrix goes on top of the other. Without panel_at and
+   update_at it only counts. */
 static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t* panel_at,
                               size_t* update_at, int32_t* depth, size_t* panels, size_t* updates)
 {
@@ -4458,8 +4458,8 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_copy)(int32_t n, const icf_real* 
     for (; n > 0; n--) *to++ = *from++;
 }
 
-/* Adds what front c passes up to the lower triangle of its parent: to the parent's panel, or,
-   with `above`, to the parent's own update matrix. Both consist of the same runs of rows. */
+/* Adds the update matrix of a child to the lower triangle of its parent: to the parent's panel, or, with
+   `above`, to the parent's own update matrix. Both consist of the same runs of rows. */
 ICFI_TARGET static void ICFI_K(icfi_pass_up)(const int32_t* to, const int32_t* length, int32_t runs,
                                              const icf_real* update, ptrdiff_t ldu, icf_real* panel,
                                              ptrdiff_t ld, int32_t cols, int above)
@@ -4485,8 +4485,7 @@ ICFI_TARGET static void ICFI_K(icfi_pass_up)(const int32_t* to, const int32_t* l
     }
 }
 
-/* The numeric factorisation of the fronts that are to be redone. Returns the front whose pivot
-   is bad, or -1. */
+/* Factors the fronts marked in `redo`. Returns the front with a bad pivot, or -1. */
 ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pivot)
 {
     const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows),
@@ -4532,8 +4531,7 @@ ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pi
     return -1;
 }
 
-/* w = the entries of x that belong to the listed cliques, or the other way round; returns how
-   many */
+/* Copies the entries of the listed cliques from x to w, or with `back` from w to x. Returns how many. */
 ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, int32_t count,
                                                           const int32_t* start, icf_real* x,
                                                           icf_real* w, int back)
@@ -4551,8 +4549,8 @@ ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, i
     return at;
 }
 
-/* Front by front, L y = b and then D L' x = y, on x in the caller's order. Rows below a front's
-   columns gather what is to be subtracted in w, and are changed once a front. */
+/* Solves L y = b and then D L' x = y, front by front, on x in the caller's order. In the first pass a
+   front collects in w the subtractions from the rows below its columns, and applies each to x once. */
 ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
                                                   ptrdiff_t ldx)
 {
@@ -4616,9 +4614,9 @@ ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real*
 
 /* ---- without a factor ---- */
 
-/* The diagonal blocks twice, to multiply with and factored, and each edge's block once, whatever
-   its number of edges: a block is that of (clique, later neighbour) in the lists of neighbours,
-   rows of the neighbour. */
+/* Takes the diagonal blocks twice, to multiply with and to factor, and one block for each pair of
+   neighbours, whatever its number of edges. Such a block belongs to (clique, later neighbour) in the
+   lists of neighbours, and has the rows of the neighbour. */
 static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena)
 {
     const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
@@ -4730,7 +4728,7 @@ static icf_real icfi_dot(int32_t n, const icf_real* a, const icf_real* b)
     return sum;
 }
 
-/* z = the diagonal blocks' inverses times r */
+/* z = (inverses of the diagonal blocks) r */
 static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* z)
 {
     const int32_t *size = ICFI_INTS(s, size), *start = ICFI_INTS(s, start);
@@ -4743,8 +4741,8 @@ static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* 
     }
 }
 
-/* Conjugate gradients. The residual that is carried along drifts from the true one; when it says
-   enough, the true one is formed, and the iteration begins again from there if it disagrees. */
+/* Conjugate gradients. The carried residual drifts from the true one. When the carried one is small
+   enough, the true one is formed; if that is still too large, the iteration begins again from there. */
 static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
 {
     int32_t i, n = s->unknowns, used;
@@ -4756,7 +4754,7 @@ static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
     }
     if (largest == 0) return ICF_RESULT_OK;
 
-    /* all is done for b over its largest entry, so that no square over- or underflows */
+    /* solve for b over its largest entry, so that no square over- or underflows */
     for (i = 0; i < n; i++) {
         b[i] = x[i] / largest;
         x[i] = 0;
@@ -4912,7 +4910,7 @@ ICF_API icf_result icf_sparse_begin(icf_sparse* s)
     return ICF_RESULT_OK;
 }
 
-/* Front f and all above it are to be redone. */
+/* Marks front f and all fronts above it to be redone, and zeroes their panels. */
 static void icfi_redo_from(icf_sparse* s, int32_t f)
 {
     const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols),
@@ -4951,8 +4949,8 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
     return ICF_RESULT_OK;
 }
 
-/* Where to add block k of `count`, after `first` others; NULL if there is none or nothing was
-   begun. */
+/* The place of block k of `count`, after `first` others. NULL if there is no such block, or if no
+   assembly has begun. */
 static const icfi_place* icfi_sparse_place(const icf_sparse* s, int32_t k, int32_t count,
                                            int32_t first)
 {
@@ -4965,8 +4963,8 @@ static int icfi_sparse_wants(const icf_sparse* s, const icfi_place* place)
     return place && place->front >= 0 && ICFI_FACTOR_INTS(s, redo)[place->front];
 }
 
-/* Where block k is, of the cliques and then the edges, and how far apart its columns are: below 0 if the
-   block is stored turned. NULL if it is not wanted. */
+/* The entries of block k, counted through the cliques and then the edges, and the distance between its
+   columns: negative if the block is stored turned. NULL if the block is not wanted. */
 static icf_real* icfi_sparse_block(const icf_sparse* s, int32_t k, int32_t* ld)
 {
     const icfi_place* place = icfi_sparse_place(s, k, s->cliques + s->edges, 0);
@@ -4975,7 +4973,7 @@ static icf_real* icfi_sparse_block(const icf_sparse* s, int32_t k, int32_t* ld)
     return ICFI_FACTOR_REALS(s, panels) + place->at;
 }
 
-/* Why there was no place to add to */
+/* The result of a call that found no place to add to */
 static icf_result icfi_sparse_refuse(const icf_sparse* s)
 {
     return !s || icfi_sparse_assembling(s) ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_BAD_STATE;
@@ -5002,7 +5000,7 @@ ICF_API icf_result icf_sparse_add_diagonal(icf_sparse* s, int32_t clique, const 
     if (n && (!block || ld < n)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_sparse_wants(s, place)) return ICF_RESULT_OK;
     to = ICFI_FACTOR_REALS(s, panels) + place->at;
-    /* the whole square: what stands above a diagonal is scratch */
+    /* add the whole square: the entries above a diagonal are scratch */
     for (j = 0; j < n; j++, block += ld, to += place->ld) icfi_add_base(n, block, to);
     return ICF_RESULT_OK;
 }
@@ -5107,10 +5105,10 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode)
 {
-    /* Fronts, rows and columns are at most those of the dense matrix. The rows of a front are
-       those of cliques to which an edge leads out of its subtree. So at most `edges` fronts have
-       rows; and in one of the two stacks of ICF_SPARSE_FULL, where no subtree contains another,
-       all rows together are at most those of `edges` cliques. */
+    /* Fronts, rows and columns are at most those of the dense matrix. A front has only the rows of
+       cliques to which an edge leads out of its subtree. So at most `edges` fronts have rows. In
+       one of the two stacks of ICF_SPARSE_FULL no subtree contains another, so all its rows
+       together are at most the rows of `edges` cliques. */
     icfi_arena arena = icfi_arena_measure();
     size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
     size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);
