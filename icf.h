@@ -5152,26 +5152,28 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
    icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft,
    icfi_soft_norm */
 
-/* A potential is evaluated from its term, the numbers of one step. The forms below lose no digits: costs are
-   0 where nothing acts, and grow from there by sums of terms of one sign.
+/* A potential is evaluated from its term, which holds its numbers for one step. The forms below lose no
+   digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
 
-   All that the library knows of a normal law or of a model of friction is in this section; the others ask.
+   Everything that the library knows of a normal law or of a friction model is in this section; other code
+   asks it.
 
    To add a normal law, give it a name in icf_law, before ICF_LAW_CUSTOM, and write
      1. its function: cost, impulse and slope at a velocity. If the law dissipates, also its elastic impulse,
         from which icf_get_contact works out the energy lost;
      2. its case in icfi_normal_law, which calls that function;
      3. its case in icfi_normal_make: the numbers of a step, the impulse at its start, and the facts.
-   The facts serve everybody else. The line search stops before a WALL. icf_sensitivity counts contacts near a
-   KINK. The interior point method measures from where the force ends, and inverts a QUADRATIC law at once.
+   All other code goes by the facts. The line search stops before a WALL. icf_sensitivity counts contacts near
+   a KINK. The interior point method measures from the end of the force, and inverts a QUADRATIC law at once.
 
    To add a model of friction, give it a name in icf_model, set ICFI_LAST_MODEL, and write
-     1. its function: cost, impulse and Hessian. `inverse` is that of its soft norm, and Newton's method then
-        steps with a dual; it is 0 for a model without such a norm, or where friction does not act;
+     1. its function: cost, impulse and Hessian. If it has a soft norm, it hands on `inverse` of icfi_soft,
+        and Newton's method then steps with a dual. It sets `inverse` to 0 without such a norm, or where
+        friction does not act;
      2. its case in icfi_contact_price, which calls that function;
      3. its cones, in icfi_contact_cones: the interior point method makes its units of them;
-     4. in icfi_contact_mode: up to which slip it sticks, and its share of what friction can do;
-     5. in icfi_friction_load: which impulse limits it, if that is not the normal impulse; or, if sliding
+     4. in icfi_contact_mode: the slip up to which it sticks, and the share of its friction limit in use;
+     5. in icfi_friction_load: the impulse that limits it, unless this is the normal impulse; or, if sliding
         carries the contact, its name in icfi_is_carried;
      6. in icfi_contact_margin: its kinks, if it has others than those of its normal law.
 
@@ -5187,13 +5189,13 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 #define ICFI_CONTACT_COOKIE 0x1cf0c047
 #define ICFI_ROW_COOKIE 0x1cf00123
 
-/* n = push at any velocity: the law of a contact given by force, with neither stiffness nor
-   dissipation. It has no end, so its cost has no natural zero. */
+/* The law of a contact given by force, with neither stiffness nor dissipation: n = push at any velocity.
+   Its force never ends, so its cost has no natural zero. */
 #define ICFI_LAW_CONSTANT 100
 
-/* Facts of a law. KINK: the force ends at vhat, and not smoothly. RANGE: it ends at phi = range. WALL: it has
-   no value where phi <= 0. QUADRATIC: it is (push + scale x)(bhat + d x), x = vhat - v above 0. CONSTANT: it
-   is push. */
+/* Facts of a law. KINK: the force ends at vhat with a kink. RANGE: the force ends at phi = range. WALL:
+   the law has no value where phi <= 0. QUADRATIC: n = (push + scale x)(bhat + d x) for x = vhat - v above
+   0. CONSTANT: n = push. */
 enum { ICFI_KINK = 1, ICFI_RANGE = 2, ICFI_WALL = 4, ICFI_QUADRATIC = 8, ICFI_CONSTANT = 16 };
 
 #define ICFI_PI ICF_R(3.14159265358979323846)
@@ -5239,8 +5241,8 @@ static icf_real icfi_log_ratio(icf_real s)
     return 2 * (s + s * q * sum);
 }
 
-/* ln x: x = m 2^e with sqrt(1/2) <= m < sqrt(2). Of what over- or underflowed on the way, the
-   largest number */
+/* ln x, from x = m 2^e with sqrt(1/2) <= m < sqrt(2). If x has under- or overflowed on the way, the
+   result is -ICF_REAL_MAX or ICF_REAL_MAX. */
 static icf_real icfi_log(icf_real x)
 {
     const icf_real big = ICF_R(4294967296.0), root = ICF_R(1.41421356237309504880);
@@ -5308,7 +5310,7 @@ static int icfi_hertz(const icf_normal* n, icf_real v, int elastic, icf_real out
         out[0] = n->scale * a * a * s * (2 * n->bhat / 5 + 2 * n->d * a / 7);
         return 1;
     }
-    /* 2/7 (s^7 - c^7) - 2/5 c^2 (s^5 - c^5) with s - c = q taken out twice */
+    /* 2/7 (s^7 - c^7) - 2/5 c^2 (s^5 - c^5) with s - c = q factored out twice */
     c = ICF_SQRT(n->ahat);
     q = x / (s + c);
     out[0] =
@@ -5363,7 +5365,8 @@ static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
     return 1;
 }
 
-/* Any law. elastic: only out[1], the impulse without dissipation, of what loads and unloads like a spring */
+/* Any law. With `elastic` it sets only out[1], the impulse without dissipation, for laws that load and
+   unload like a spring. */
 static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
     switch (n->law) {
@@ -5376,7 +5379,7 @@ static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_rea
     case ICF_LAW_CUSTOM:
         n->custom(n->user, n->dt, n->distance, v, out);
         if (out[1] >= 0 && out[2] <= 0 && icfi_all_finite(3, out)) return 1;
-        return icfi_infeasible(out); /* against ICF (8), or beyond a barrier */
+        return icfi_infeasible(out); /* violates ICF (8), or lies beyond a barrier */
     default: break;
     }
     /* ICFI_LAW_CONSTANT */
@@ -5400,7 +5403,7 @@ ICFI_FORCE_INLINE int icfi_normal_price(const icf_normal* n, icf_real v, icf_rea
 
 /* ---- normal laws: their numbers in a step, and their facts ---- */
 
-/* The most that dt^2 k, or 1 / Rn, may be: SAP (29) */
+/* The largest dt^2 k, or 1 / Rn, that near_rigid = beta allows: SAP (29) */
 static icf_real icfi_stiffest(icf_real beta, icf_real w)
 {
     icf_real r = beta * beta * w / (4 * ICFI_PI * ICFI_PI);
@@ -5423,7 +5426,8 @@ static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiff
     return 1;
 }
 
-/* Hunt & Crossley and Hertz: where the force ends, at touch, or at 1/d where that is earlier */
+/* Hunt & Crossley and Hertz: sets the velocity at which the force ends, at touch or at 1/d, whichever is
+   less. Returns 1 if `steepest` bounds the stiffness. */
 static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_normal* n)
 {
     icf_real dt = n->dt, d = c->dissipation, inverse = d > 0 ? 1 / d : ICF_REAL_MAX, touch;
@@ -5452,15 +5456,16 @@ static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_no
     return 0;
 }
 
-/* SAP has a law of its own. */
+/* The model SAP has a law of its own. */
 static int32_t icfi_law_of(const icf_contact* c)
 {
     return c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
 }
 
-/* The numbers of a contact's law in one step, its facts, and gamma_n0 = dt f(phi0, vn0), both at the start of
-   the step; below 0 if a law of the caller's is none. Answers whether a bound acts. most: of dt^2 k, or
-   1 / Rn; steepest: of what dissipation makes of it where a fast one meets */
+/* Makes the numbers of a contact's law for one step, its facts, and gamma_n0 = dt f(phi0, vn0) with both
+   at the start of the step; gamma_n0 < 0 means that the caller's own law breaks the rules. Returns
+   whether a bound acts. `most` bounds dt^2 k, or 1 / Rn. `steepest` bounds the slope at touch, which
+   dissipation raises for a fast contact. */
 static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
                             icf_real vn0, icf_normal* n, icf_real* impulse0)
 {
@@ -5504,7 +5509,7 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     case ICF_LAW_IPC_BARRIER: n->facts = ICFI_WALL | ICFI_RANGE; break;
     case ICF_LAW_LOG_BARRIER: n->facts = ICFI_WALL; break;
     default:          /* the caller's */
-        n->scale = 1; /* it may push, whatever its numbers are */
+        n->scale = 1; /* not 0: the law may push, whatever its numbers are */
         start = *n;
         start.distance -= dt * vn0; /* at vn0, phi is the distance at the start */
         *impulse0 = icfi_normal_law(&start, vn0, 0, out) ? out[1] : -1;
@@ -5515,16 +5520,16 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
     return bounded;
 }
 
-/* The distance in velocity to where a normal law has a kink */
+/* The distance in velocity to the kink of a normal law; ICF_REAL_MAX without one */
 static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
 {
     int kink = n->facts & ICFI_KINK && (n->scale > 0 || n->push > 0);
     return kink ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
 }
 
-/* Over a short interval, the mean slope of the cost is between the least and the largest -n, and that of
-   n between the least and the largest n', corners and all. An interval where the law is not finite,
-   beyond a barrier, is passed over, but for the one at v. */
+/* Over a short interval, the mean slope of the cost lies between the least and the largest -n, and the
+   mean slope of n between the least and the largest n', corners included. An interval on which the law is
+   not finite, beyond a barrier, is skipped, except the one at v. */
 ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
                                  icf_real v)
 {
@@ -5563,12 +5568,13 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
     return ICF_RESULT_OK;
 }
 
-/* Friction goes by the normal impulse of the step before. Where that is enough to hold a contact open, it
-   has none in the next step, so the contact closes, has some again, and opens: limit L and impulse N chase
-   one another for ever. The last two steps are two points of N(L), which falls there, and the limit is
-   where the line through them meets N = L, and is N again where that leaves it. This is for contacts that
-   open and close more slowly than friction creeps. Otherwise friction would act on a contact that has
-   separated, and spoil a bounce. */
+/* The limit of friction follows the normal impulse at the start of the step. If the friction of one step
+   is enough to hold a contact open, the next step has no normal impulse, so no friction: the contact
+   closes, gets friction again, and opens. Limit L and impulse N then chase one another for ever. The last
+   two steps are two points of N(L), and N falls there. The new limit is where the line through them meets
+   N = L. It is N again when N moves away from that limit. This is only for contacts that open and close
+   more slowly than friction creeps. Otherwise friction would act on a contact that has separated, and
+   spoil a bounce. */
 static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, icf_real vn)
 {
     const icf_lag* last = &c->lag;
@@ -5578,11 +5584,11 @@ static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, 
     if (ICF_FABS(vn) <= c->slip_tolerance) {
         int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
         icf_real off = ICF_FABS(way) / icfi_max(last->limit + last->before, ICFI_REAL_MIN);
-        /* twice the share of the step before; but a limit that has come to stand, on rounding it may be, is
-           let go when N leaves it */
+        /* at most twice the share of the previous step; but a limit that stands still, perhaps on
+           rounding, is released when N leaves it */
         if (way != 0 && !(dl == 0 && off > ICF_R(1e-3)))
             share = icfi_min(icfi_max(2 * (dl / way), off > ICF_R(0.2) ? ICF_R(0.1) : 0), 1);
-        /* of a thousandth of the limit rounding could be most */
+        /* a change below a thousandth of the limit could be mostly rounding */
         if (falls && ICF_FABS(dl) > ICF_R(1e-3) * (last->limit + last->before))
             share = dl / (dl - dn);
     }
@@ -5616,15 +5622,15 @@ ICF_API icf_contact icf_default_contact(void)
     return c;
 }
 
-/* A unit vector across the unit vector n: Duff et al., Building an orthonormal basis, revisited. It is
-   x for the normal z. */
+/* A unit vector perpendicular to the unit vector n: Duff et al., Building an orthonormal basis,
+   revisited. For the normal z it is x. */
 static icf_vec3 icfi_any_tangent(icf_vec3 n)
 {
     icf_real side = n.z < 0 ? -ICF_R(1.0) : ICF_R(1.0), a = -1 / (side + n.z);
     return icf_vec3_make(1 + side * n.x * n.x * a, side * n.x * n.y * a, -side * n.x);
 }
 
-/* Makes a vector that should be of length 1 so; 0 if it is not nearly. */
+/* Normalizes a vector whose length should be 1. Returns 0 if it is not nearly 1. */
 static inline int icfi_make_unit(icf_vec3* a)
 {
     icf_real square = icf_vec3_dot(*a, *a);
@@ -5632,7 +5638,8 @@ static inline int icfi_make_unit(icf_vec3* a)
     return square > ICF_R(0.98) && square < ICF_R(1.02);
 }
 
-/* The axes t1, t2, n of a contact; 0 if its vectors are not of length 1, or parallel. */
+/* Makes the axes t1, t2, n of a contact. Returns 0 if its vectors are not of length 1, or are
+   parallel. */
 static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
 {
     icf_vec3 n = c->normal, t = c->tangent;
@@ -5653,7 +5660,7 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-/* The numbers of a contact lie in two rows: point to range, and force to lag. */
+/* The numbers of icf_contact form two rows in memory: point to range, and force to lag. */
 enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 19 };
 typedef char icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
                                            (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
@@ -5676,7 +5683,7 @@ static int icfi_lag_is_good(const icf_lag* lag)
     return lag->limit >= 0 && lag->before >= 0 && lag->impulse >= 0;
 }
 
-/* Whether a contact can be priced, and its axes; if not, *reason names what is wrong with it. */
+/* Checks whether a contact can be priced, and makes its axes. If it cannot, *reason names the fault. */
 static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
 {
     int sap = c->model == ICF_MODEL_SAP, law = (int)icfi_law_of(c);
@@ -5688,7 +5695,7 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
     framed = icfi_contact_frame(c, axes);
-    /* nothing wrong with one of the first law, and it needs no looking for what */
+    /* a contact of the first law without a fault needs no search for one */
     least = icfi_min(icfi_min(c->stiffness, c->dissipation), icfi_min(c->relaxation, c->adhesion));
     least = icfi_min(least, icfi_min(c->friction, c->softness));
     least = icfi_min(least, icfi_min(c->torsion, c->rolling));
@@ -5725,8 +5732,8 @@ static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], con
     return ICF_RESULT_INFEASIBLE;
 }
 
-/* The coefficient of friction at a velocity: the static one up to a slip of 5 slip tolerances, the other from
-   15 on, a smooth step between */
+/* The coefficient of friction at a velocity: friction_static up to a slip of 5 slip tolerances, friction
+   from 15 on, and a smooth step between them */
 static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
 {
     icf_real t;
@@ -5736,8 +5743,9 @@ static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
 
-/* The term of a contact that was checked, in place: there are many. hardest: the most that dt^2 k, or 1 / Rn,
-   may be in any case; steepest: the same times what dissipation adds, at the speed of touch */
+/* Makes the term of a checked contact in place, because there are many. `hardest` bounds dt^2 k, or 1 /
+   Rn, in every case. `steepest` bounds the same number after dissipation has raised it, at the speed of
+   touch. */
 static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w, icf_real hardest,
                                     icf_real steepest, const icf_real v0[3], icf_contact_term* t)
 {
@@ -5756,14 +5764,14 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     if (c->friction2 >= 0)
         t->mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
     mu = icfi_max(t->mu1, t->mu2);
-    /* ICF (26); in the units of x = mu v, formulas of appendix B */
+    /* ICF (26), in the units of x = mu v as in the formulas of appendix B */
     t->eps = mu > 0 ? mu * icfi_max(c->slip_tolerance, c->softness * w * mu * t->impulse0) : 1;
     t->rt = c->softness * w; /* SAP (30) */
     if (t->model == ICF_MODEL_SAP && !(t->rt >= ICFI_REAL_MIN)) {
         t->rt = 1; /* nothing can move: no contact */
         t->normal.scale = 0;
     }
-    /* one comparison for all: what is not finite is no number when taken from itself */
+    /* one comparison for all: a number that is not finite, less itself, is no number */
     off = (t->normal.scale - t->normal.scale) + (t->normal.vhat - t->normal.vhat);
     off += (t->normal.ahat - t->normal.ahat) + (t->normal.push - t->normal.push);
     off += (t->impulse0 - t->impulse0) + (t->adhesion - t->adhesion) + (t->eps - t->eps);
@@ -5788,8 +5796,8 @@ ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt
     return result;
 }
 
-/* |x|_s = sqrt(|x|^2 + eps^2) - eps of x = (mu1 v1, mu2 v2), without cancellation: value, gradient
-   and Hessian (11, 12, 22) with respect to v */
+/* The soft norm |x|_s = sqrt(|x|^2 + eps^2) - eps of x = (mu1 v1, mu2 v2), without cancellation: value,
+   gradient and Hessian (11, 12, 22) with respect to v */
 typedef struct icfi_soft {
     icf_real value, g1, g2, h11, h12, h22;
     icf_real inverse; /* 1 / sqrt(|x|^2 + eps^2) */
@@ -5811,10 +5819,10 @@ ICFI_FORCE_INLINE icfi_soft icfi_soft_norm(icf_real mu1, icf_real mu2, icf_real 
     return s;
 }
 
-/* What is priced: cost, impulse, and the Hessian's 11, 12, 1n, 22, 2n, nn */
+/* The price of a contact: cost, impulse, and the entries 11, 12, 1n, 22, 2n, nn of the Hessian */
 typedef struct icfi_price {
     icf_real cost, impulse[3], h[6];
-    icf_real inverse; /* of the soft norm, where there is one that matters, else 0 */
+    icf_real inverse; /* of icfi_soft, if a soft norm acts; else 0 */
     int32_t feasible;
 } icfi_price;
 
@@ -5828,7 +5836,7 @@ ICFI_FORCE_INLINE void icfi_lagged(const icf_contact_term* t, const icf_real v[3
     p->impulse[2] = out[1];
     p->h[2] = p->h[4] = 0;
     p->h[5] = -out[2];
-    if (t->impulse0 == 0) { /* as where the contact was open */
+    if (t->impulse0 == 0) { /* no limit of friction, as after an open contact */
         p->impulse[0] = p->impulse[1] = p->inverse = 0;
         p->h[0] = p->h[1] = p->h[3] = 0;
         return;
@@ -5864,7 +5872,7 @@ static void icfi_similar(const icf_contact_term* t, const icf_real v[3], icfi_pr
     p->h[5] = k;
 }
 
-/* SAP (27), (35) to (37), with R = diag(rt, rt, rn), in the velocities */
+/* SAP (27), (35) to (37), with R = diag(rt, rt, rn), as functions of the velocities */
 static void icfi_sap(const icf_contact_term* t, const icf_real v[3], icfi_price* p)
 {
     icf_real scale = t->normal.scale, mu = t->mu1, u = t->normal.vhat - v[2];
@@ -5933,16 +5941,17 @@ ICF_API int icf_contact_evaluate(const icf_contact_term* term, const icf_real v[
     return p.feasible;
 }
 
-/* ---- contacts: what the solve asks of them besides ---- */
+/* ---- contacts: further answers for the solve ---- */
 
-/* What the limit of friction is mu times */
+/* The impulse that limits friction: the limit is mu times it */
 static icf_real icfi_friction_load(const icf_contact_term* t, icf_real normal)
 {
     ICFI_ALSO(LOAD)
     return t->model == ICF_MODEL_LAGGED ? t->impulse0 : normal;
 }
 
-/* Whether the normal law is priced at vn - |x|_s, so that sliding carries */
+/* Whether the normal law is priced at vn - |x|_s. Sliding then carries the contact: it adds normal
+   impulse. */
 static int icfi_is_carried(const icf_contact_term* t)
 {
     return t->model == ICF_MODEL_SIMILAR;
@@ -5958,10 +5967,10 @@ static icf_real icfi_law_velocity(const icf_contact_term* t, const icf_real v[3]
 typedef enum icfi_dual_use { ICFI_DUAL_START, ICFI_DUAL_HESSIAN, ICFI_DUAL_STEP } icfi_dual_use;
 
 /* The Hessian of the soft norm is (I - t t') / r, with t = x / r. Along a slip it is almost nothing, so a
-   plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y that is solved for as well,
-   (I - sym(y t')) / r, which is as definite while |y| <= 1, and is the same at the solution.
-   START sets y = t. HESSIAN puts y into the Hessian. STEP moves y with a full Newton step dv, and keeps
-   |y| <= 1. Models without a soft norm have no dual. */
+   plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y, which they solve for as
+   well: (I - sym(y t')) / r. This matrix is just as definite while |y| <= 1, and is the same at the
+   solution. START sets y = t. HESSIAN puts y into the Hessian. STEP moves y with a full Newton step dv,
+   and keeps |y| <= 1. Models without a soft norm have no dual. */
 static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, const icf_real v[3],
                               const icf_real dv[3], icf_real y[2], icfi_price* p)
 {
@@ -5989,7 +5998,7 @@ static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, cons
     }
 }
 
-/* Whether a contact is open, sticks or slips; and how much of what friction can do it does */
+/* Whether a contact is open, sticks or slips. *share is the part of its friction limit that it uses. */
 static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3],
                                  const icf_real impulse[3], icf_real* share)
 {
@@ -6018,7 +6027,7 @@ static icf_real icfi_contact_margin(const icf_contact_term* t, const icf_real v[
     return icfi_min(ICF_FABS(u + t->mu1 * slip), ICF_FABS(along - slip));
 }
 
-/* ---- the cones of the interior point method: see >>interior for what the letters are ---- */
+/* ---- the cones of the interior point method: >>interior explains the letters ---- */
 
 typedef enum icfi_unit_kind {
     ICFI_UNIT_FRICTION,
@@ -6028,14 +6037,14 @@ typedef enum icfi_unit_kind {
     ICFI_UNIT_MOTOR
 } icfi_unit_kind;
 
-/* ell is the law, or limit u. With a law, h0 counts from where its force ends. */
+/* ell is the law, or limit u without one. With a law, h0 counts from the end of its force. */
 typedef struct icfi_cone {
     icfi_unit_kind kind;
     const icf_normal* law;
     icf_real limit, b1, b2, h0, h1, r0, r1, eps;
 } icfi_cone;
 
-/* Answers 1, or 0 if nothing acts. */
+/* Makes a cone. Returns 0 if nothing acts, else 1. */
 ICFI_UNUSED static int icfi_cone_make(icfi_unit_kind kind, const icf_normal* law, icf_real limit,
                                       icf_real b1, icf_real b2, icf_real eps, icfi_cone* cone)
 {
@@ -6051,7 +6060,7 @@ ICFI_UNUSED static int icfi_cone_make(icfi_unit_kind kind, const icf_normal* law
     return !(law->facts & ICFI_CONSTANT) && (law->scale != 0 || law->push != 0);
 }
 
-/* The cones of a contact, at most two: how many */
+/* Makes the cones of a contact, at most two, and returns how many. */
 ICFI_UNUSED static int icfi_contact_cones(const icf_contact_term* t, icfi_cone* cone)
 {
     const icf_normal* law = &t->normal;
@@ -6147,10 +6156,11 @@ ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w
             t.bounded = icfi_kelvin_voigt_make(dt, row->distance, row->stiffness, row->relaxation,
                                                most, &t.normal);
         } else {
-            /* as stiff as a period of beta steps, and critically damped: tau = beta dt / pi */
+            /* as stiff as a spring with a period of beta steps, and critically damped: tau = beta
+               dt / pi */
             tau = icfi_max(row->relaxation, row->near_rigid * dt / ICFI_PI);
             (void)icfi_kelvin_voigt_make(dt, row->distance, 0, tau, most, &t.normal);
-            t.normal.scale = most == ICF_REAL_MAX ? 0 : most; /* none where nothing can move */
+            t.normal.scale = most == ICF_REAL_MAX ? 0 : most; /* 0 where nothing can move */
         }
         t.slope = t.normal.scale;
         t.target = t.normal.vhat;
@@ -6181,13 +6191,12 @@ ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w
     return ICF_RESULT_OK;
 }
 
-/* impulse0 + slope (target - u), within +-most: limit, motor, holonomic, quadratic but for the
-   limit's sign */
+/* impulse0 + slope (target - u), within +-most: motor, holonomic and quadratic rows */
 static void icfi_clamped(const icf_row_term* t, icf_real u, icf_real out[3])
 {
     icf_real s = t->impulse0 + t->slope * (t->target - u), size = ICF_FABS(s);
     if (size <= t->most) {
-        out[0] = t->slope > 0 ? s * (s / (2 * t->slope)) : -s * u; /* s s may be too large */
+        out[0] = t->slope > 0 ? s * (s / (2 * t->slope)) : -s * u; /* s s may overflow */
         out[1] = s;
         out[2] = t->slope;
     } else {
@@ -6206,7 +6215,7 @@ static void icfi_dry_friction(const icf_row_term* t, icf_real u, icf_real out[3]
     out[2] = t->most * e * e / r;
 }
 
-/* cost, impulse, Hessian */
+/* out: cost, impulse, Hessian of a row */
 static void icfi_row_price(const icf_row_term* t, icf_real u, icf_real out[3])
 {
     switch (t->kind) {
@@ -6227,7 +6236,7 @@ ICFI_UNUSED static int icfi_row_is_linear(const icf_row_term* t)
            (t->kind == ICF_ROW_MOTOR && (t->most == ICF_REAL_MAX || t->slope == 0));
 }
 
-/* The cone of a row: 1, or 0 if it has none */
+/* Makes the cone of a row. Returns 1, or 0 if the row has none. */
 ICFI_UNUSED static int icfi_row_cone(const icf_row_term* t, icfi_cone* cone)
 {
     if (icfi_row_is_linear(t)) return 0;
