@@ -6262,7 +6262,7 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 }
 
 // ------------------------------------------------------------------------------------------------
-// Layer 7: the convex solver: what it is given
+// Layer 7: the convex solver: its problem
 // >>problem
 /* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_check_motion,
    icfi_check_pattern, icfi_check_potentials, icfi_clique_times, icfi_contact_map, icfi_contact_state,
@@ -6272,15 +6272,15 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
    icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role */
 
-/* The arrays of the caller are checked once, at the door, and cut into islands, groups of cliques that
-   links and couplings connect. Contacts and rows become terms, with all that depends on the step and
-   on the velocities before it. Nothing is copied but that. */
+/* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
+   links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
+   step and on the velocities before it. Nothing else is copied. */
 
 #define ICFI_OPTIONS_COOKIE 0x1cf0097e
 #define ICFI_SOLVED 0x1cf5017e
 
-/* A contact in a solve: it is kept until the next one, for icf_get_contact. What directions read is together,
-   at the start. */
+/* A contact in a solve. It is kept until the next solve, for icf_get_contact. The fields that directions
+   read are together, at the start. */
 typedef struct icfi_contact_state {
     int32_t rows, spins;
     icf_real dv[3];   /* velocity of the direction */
@@ -6289,13 +6289,13 @@ typedef struct icfi_contact_state {
     icf_real bias[3], v[3];
     icf_contact_term term;
     icf_real gap;                        /* phi of a barrier, at v */
-    icf_real w;                          /* what else icf_get_contact wants */
+    icf_real w;                          /* inverse effective mass, also for icf_get_contact */
     icf_real guess[3];                   /* impulse_guess, n >= 0 */
     icf_real y[2];                       /* dual of friction, of Newton's method */
     icf_real spin[3], spin_dv[3];        /* angular velocity along t1, t2, normal */
-    icf_real spin_impulse[3], spin_h[4]; /* and what torsion and rolling do: 11, 12, 22, nn */
+    icf_real spin_impulse[3], spin_h[4]; /* torsion and rolling; h: 11, 12, 22, nn */
     icf_real spin_w, rolling, torsion,
-        eps[2]; /* times gamma_n0, N m s; and where each gives way, rad/s */
+        eps[2]; /* limits (times gamma_n0), N m s; eps: where they yield, rad/s */
 } icfi_contact_state;
 
 typedef struct icfi_row_state {
@@ -6304,23 +6304,23 @@ typedef struct icfi_row_state {
     int32_t row;
 } icfi_row_state;
 
-/* Which velocity a unit reads, as (1, 2, n) */
+/* The velocity that a unit reads, as (1, 2, n) */
 typedef enum icfi_unit_role {
     ICFI_ROLE_CONTACT,
     ICFI_ROLE_ROLLING, /* the contact's angular velocity */
     ICFI_ROLE_TORSION, /* (its part along the normal, 0, 0) */
-    ICFI_ROLE_ROW      /* (u, 0, 0), of a limit (0, 0, sign u) */
+    ICFI_ROLE_ROW      /* (u, 0, 0); for a limit (0, 0, sign u) */
 } icfi_unit_role;
 
-/* What a direction changes of a unit */
+/* The change of a unit along a direction */
 typedef struct icfi_unit_way {
     icf_real s[4], lam[4], u;
 } icfi_unit_way;
 
-/* Four numbers, of which the first is s0 and the others sr; those that a unit does not have stay 0. What a
-   normal unit has is together, at the start. */
+/* Vectors of a unit have four numbers: the first is s0, the others are sr. Numbers that a unit lacks stay
+   0. The fields of a normal unit are together, at the start. */
 typedef struct icfi_unit {
-    int32_t kind, role, of; /* of: the contact or row */
+    int32_t kind, role, of; /* of: index of the contact or row */
     int32_t ends;           /* law: whether its force ends at b */
     const icf_normal* law;
     icf_real b0, h0, r0;            /* see b1, h1 and r1 */
@@ -6328,14 +6328,14 @@ typedef struct icfi_unit {
     icf_real t00, give, k0, th00;   /* see below */
     icf_real by_s;                  /* 1 / s0 */
     icf_real omega, by_omega;       /* the target of this unit is sigma m omega; 1 / omega */
-    icf_real pull;                  /* what the normal impulse is less than lambda_0 */
-    icf_real from, corner;          /* law: b, and ell''(0) where the force begins at a corner */
-    icf_real least, barrier;        /* law: the least curvature; where u meets a barrier, or 0 */
+    icf_real pull;                  /* lambda_0 less the normal impulse */
+    icf_real from, corner;          /* law: b; ell''(0) if the force begins at a corner */
+    icf_real least, barrier;        /* law: the least curvature; u at a barrier, or 0 */
     icf_real c;                     /* friction, motor: lambda_0 */
     icf_real w;                     /* inverse effective mass */
     icf_real s[4], lam[4], p[4];    /* p: the target */
     icf_real rp[4];                 /* residuals */
-    icf_real d0[4];                 /* what lambda changes by if v stays */
+    icf_real d0[4];                 /* change of lambda at constant v */
     icfi_unit_way d, kept;          /* a direction, and the one before it */
     icf_real b1, b2;                /* B: s0 reads b0 vn, s1 b1 v1, s2 b2 v2 */
     icf_real h1, eps;               /* h = (h0, h1, 0, eps) */
@@ -6349,23 +6349,25 @@ typedef struct icfi_unit {
     icf_real kr; /* k = (k0, kr axis); give = 1 / (bend + t00) */
 } icfi_unit;
 
-/* A block that reads a free body, [I, -[r]x; 0, I] times `sign`: the velocity of a point of it, at r from
-   its centre, and its angular velocity if the link has six rows. Sign 0: any other block */
+/* A block that reads a free body: `sign` times [I, -[r]x; 0, I]. It gives the velocity of the point of
+   the body at r from its centre, and its angular velocity if the link has six rows. sign is 0 for any
+   other block. */
 typedef struct icfi_lever {
     icf_real sign;
     icf_vec3 r;
     int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
-/* Islands of so many cliques and unknowns take a dense matrix: its zeros cost less than a pattern */
+/* Islands of at most so many cliques and unknowns take a dense matrix: its zeros cost less than a
+   pattern */
 enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
 
-/* Unknowns that follow one another */
+/* A range of consecutive unknowns */
 typedef struct icfi_run {
     int32_t begin, end;
 } icfi_run;
 
-/* Where the pieces of a workspace are, for a problem of given sizes */
+/* Offsets of the pieces of a workspace, for a problem of given sizes */
 typedef struct icfi_solve_at {
     size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
         coupling_start, coupling_list;
@@ -6383,7 +6385,7 @@ typedef struct icfi_sizes {
     size_t edges; /* pairs of cliques, link by link, and couplings */
 } icfi_sizes;
 
-/* One solve: what it works on, by pointers into the workspace */
+/* One solve: its data, by pointers into the workspace */
 typedef struct icfi_solve {
     const icf_problem* p;
     const icf_options* options;
@@ -6398,43 +6400,44 @@ typedef struct icfi_solve {
     icfi_run* run;
     int32_t* plain;    /* whether a clique's block of A is [m I, 0; 0, J] */
     icfi_lever* lever; /* of each block */
-    int32_t* kind;     /* 3 or 6, the rows of a link of free bodies and contacts alone; others 0 */
+    int32_t* kind;     /* 3 or 6: the rows of a link with only free bodies and contacts; else 0 */
     icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
     icf_real *scratch, *from, *best, *hold;
-    icf_real* spare; /* of nobody between two calls */
+    icf_real* spare; /* scratch that no function keeps */
     icfi_contact_state* contact;
     icfi_row_state* row;
     icfi_unit* unit;
     int32_t units;
     size_t island_at;
-    icf_real bound;   /* A is at least the blocks in `factor` over this */
-    int32_t guesses;  /* contacts with an impulse to expect, of the island at work */
+    icf_real bound;   /* A is at least the blocks in `factor` divided by this */
+    int32_t guesses;  /* contacts of the present island with an impulse guess */
     int32_t moving;   /* unknowns of all islands */
-    int32_t stopped;  /* the caller wished */
+    int32_t stopped;  /* the caller asked for it */
     int32_t keeper;   /* the island whose pattern is kept, or -1 */
-    int32_t unopened; /* whether an island took no matrix, whose bytes nobody added up */
+    int32_t unopened; /* whether an island took no matrix, so that its bytes are not counted */
     icf_workspace* workspace;
 } icfi_solve;
 
-/* One island: its cliques, links and couplings are pieces of lists, and its matrix. */
+/* One island. Its cliques, links and couplings are ranges of sorted lists; its matrix is dense or
+   sparse. */
 typedef struct icfi_island {
     int32_t cliques, links, couplings, unknowns, runs;
     const int32_t *clique, *link, *coupling;
     const icfi_run* run;     /* of all its unknowns */
     icf_real* x;             /* a vector of its unknowns in their order */
     icf_real* dense;         /* the matrix of a single clique, or of a few small ones; or NULL */
-    int32_t place[ICFI_FEW]; /* where each begins in it */
+    int32_t place[ICFI_FEW]; /* where each clique begins in `dense` */
     icf_sparse sparse;
 
-    /* where Newton's method is */
+    /* the state of Newton's method */
     icf_real cost, gradient, scale, error; /* scale: max(|D A v|, |D J' gamma|) */
     icf_real impulse, motion; /* |D J' gamma|, and max(|D A v|, |D A v*|), the scale of rounding */
-    int32_t at_rounding;      /* each clique's gradient is that of its terms */
+    int32_t at_rounding;      /* each clique's gradient is only the rounding of its terms */
     int32_t feasible;         /* no barrier is overlapped, and nothing overflows */
     int32_t iterations, factorizations, trials, convex, iterative;
-    int32_t at_best;      /* what was evaluated last is s->best */
+    int32_t at_best;      /* the last evaluation was at s->best */
     icf_iteration best;   /* at s->best */
-    icf_iteration before; /* sums over the islands before it */
+    icf_iteration before; /* sums over the islands before this one */
     icf_stop stop;
 } icfi_island;
 
@@ -6469,7 +6472,7 @@ static icf_result icfi_refuse(icf_stats* stats, icf_part part, int32_t which, ic
     return result;
 }
 
-/* Adds up sizes, and refuses those that are out of range: the first thing done with a problem. */
+/* Adds up the sizes of a problem, and refuses sizes out of range. Every call does this first. */
 static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_stats* stats)
 {
     const size_t eighth = (size_t)-1 / 8, limit = (size_t)0x1fffffff;
@@ -6522,7 +6525,8 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     return ICF_RESULT_OK;
 }
 
-/* The most units that a problem can have: two a contact and one a row, two more for torsion and rolling */
+/* The most units that a problem can have: two per contact, one per row, two more for torsion and
+   rolling */
 static size_t icfi_units_most(const icf_problem* p)
 {
 #ifdef ICF_NO_INTERIOR_POINT
@@ -6588,8 +6592,8 @@ static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icf
     at->island = arena->used;
 }
 
-/* What an island takes after that: a vector, and its matrix. Dense, or sizes and pairs for the sparse
-   matrix, its pattern, its factor. */
+/* The pieces of an island, behind those of the solve: a vector, and its matrix. The matrix is dense, or
+   takes sizes and pairs for the sparse matrix, its pattern, and its factor. */
 typedef struct icfi_island_at {
     size_t x, dense, size, pair, pattern, pattern_bytes, factor;
 } icfi_island_at;
@@ -6612,8 +6616,8 @@ static void icfi_island_layout(int dense, size_t cliques, size_t edges, size_t u
     at->factor = arena->used;
 }
 
-/* What a problem takes at least, all its cliques in one island, behind the pieces that `arena` has taken;
-   0: too much */
+/* The least bytes for a problem with all its cliques in one island, behind the pieces that `arena` has
+   taken; 0 if that is too much. */
 static size_t icfi_least_bytes(const icf_problem* p, const icfi_sizes* sizes, icfi_arena arena,
                                icf_sparse_mode mode)
 {
@@ -6756,9 +6760,9 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
     ICFI_WIDEST_END();
 }
 
-/* Blocks of free bodies, of which only the lever needs to be read */
+/* For blocks of free bodies only the lever has to be read. */
 
-/* The lever of a block m, rows x n; of sign 0 if it is no block of a free body */
+/* The lever of a block m, rows x n. Its sign is 0 if m is no block of a free body. */
 static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
 {
     icfi_lever l;
@@ -6767,7 +6771,7 @@ static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
     if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return l;
     one = m[0];
     if (m[7] != one || m[14] != one || m[5] != -m[15] || m[9] != -m[4] || m[16] != -m[11]) return l;
-    /* what has to be 0, added up: a comparison takes longer */
+    /* the sum of all entries that must be 0: comparing each of them takes longer */
     off = ICF_FABS(m[1]) + ICF_FABS(m[2]) + ICF_FABS(m[3]);
     off += ICF_FABS(m[6]) + ICF_FABS(m[8]) + ICF_FABS(m[10]);
     off += ICF_FABS(m[12]) + ICF_FABS(m[13]) + ICF_FABS(m[17]);
@@ -6818,9 +6822,9 @@ ICFI_FORCE_INLINE void icfi_push_lever(int32_t rows, const icfi_lever* l, const 
     to[5] += sign * x[5];
 }
 
-/* ---- the door: everything that the caller gives is looked at once ---- */
+/* ---- checks: every input of the caller is looked at once ---- */
 
-/* Whether a body's block is positive on its diagonal, and symmetric to the bit, as nearly all are */
+/* Whether a body's block is positive on its diagonal, and symmetric to the bit. Nearly all are. */
 static int icfi_is_body_block(const icf_real* a)
 {
     return a[0] > 0 && a[7] > 0 && a[14] > 0 && a[21] > 0 && a[28] > 0 && a[35] > 0 &&
@@ -6829,7 +6833,7 @@ static int icfi_is_body_block(const icf_real* a)
            a[16] == a[26] && a[17] == a[32] && a[22] == a[27] && a[23] == a[33] && a[29] == a[34];
 }
 
-/* finite: all numbers of all blocks are known to be */
+/* With `finite`, all numbers of all blocks are known to be finite. */
 static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
 {
     const icf_real *row = a, *column;
@@ -6852,7 +6856,7 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
     return ICF_RESULT_OK;
 }
 
-/* Which cliques links and couplings connect; and where their numbers begin */
+/* Checks which cliques the links and couplings connect, and finds where their numbers begin. */
 static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6873,7 +6877,7 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
         s->coupling_at[i] = at;
         at += (size_t)p->clique_sizes[a] * (size_t)p->clique_sizes[b];
     }
-    /* `local` is the last link that was seen to read a clique, until islands are made */
+    /* until islands are made, `local` is the last link seen to read a clique */
     for (i = 0; i < p->cliques; i++) s->local[i] = -1;
     for (i = 0, e = 0, at = 0; i < p->links; i++) {
         s->bias_at[i] = e;
@@ -6892,7 +6896,7 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
-/* S of a contact: the velocity at its point, along its axes, is S u + bias. A row is [a, point x a]
+/* Makes S of a contact: S u + bias is the velocity at its point, along its axes. A row is [a, point x a],
    because a . (omega x point) = omega . (point x a). */
 static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
                              icf_real* s, icf_real* bias)
@@ -6910,10 +6914,11 @@ static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32
         s[4] = p.z * x - p.x * z;
         s[5] = p.x * y - p.y * x;
     }
-    if (rows == 3) s[0] = 0; /* vectors of four are read from each row */
+    if (rows == 3) s[0] = 0; /* the last row is read as a vector of four, too */
 }
 
-/* The levers of links, of which nothing but r can be other than finite; and whether all numbers are */
+/* Finds the levers of links. In a block with a lever, only r can be other than finite. Returns whether
+   all numbers are finite. */
 static int icfi_find_levers(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6933,7 +6938,7 @@ static int icfi_find_levers(icfi_solve* s)
     return finite;
 }
 
-/* The numbers of links: one by one only where one of them is not finite */
+/* Checks the numbers of links. It looks at them one by one only if one is not finite. */
 static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6954,7 +6959,7 @@ static icf_result icfi_check_links(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
-/* The numbers of links and couplings, of contacts and of rows. Levers and axes are found on the way. */
+/* Checks the numbers of couplings, links, contacts and rows. Makes levers and contact maps on the way. */
 static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -7003,7 +7008,7 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
-/* The step, masses and velocities */
+/* Checks the step, the masses and the velocities. */
 static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
 {
     const icf_problem* p = s->p;
@@ -7014,7 +7019,7 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
     if (!(p->dt > 0)) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
-    /* all at once, and one by one only where one of them is not finite */
+    /* check all numbers at once, and one by one only if one is not finite */
     moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
             (!p->v_last || icfi_all_finite(all, p->v_last));
     masses = icfi_all_finite(s->sizes.mass, p->mass);
@@ -7035,8 +7040,8 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     return ICF_RESULT_OK;
 }
 
-/* The factor of a block [m I, 0; 0, J], in place, as icf_dense_factor makes it, whose divisions wait for one
-   another: six, and here three. 0 if it is another block, or no good one */
+/* Factors a block [m I, 0; 0, J] in place, with the result of icf_dense_factor. There six divisions wait
+   for one another, here only three. Returns 0 for another block, or if a pivot is not good. */
 static int icfi_factor_body(icf_real* a)
 {
     icf_real l[3], inverse[3], off;
@@ -7103,7 +7108,7 @@ static void icfi_scale_and_free_momentum(icfi_solve* s)
         const icf_real* a = p->mass + s->mass_at[i];
         icf_real last = 0, d = 0;
         for (j = 0; j < n; j++) {
-            /* the mass of a body is there three times: one root does */
+            /* a body has its mass three times: one root does */
             if (a[j * n + j] != last) {
                 last = a[j * n + j];
                 d = 1 / ICF_SQRT(last);
@@ -7145,8 +7150,8 @@ static void icfi_join(int32_t* group, int32_t a, int32_t b)
     }
 }
 
-/* Lists the items 0 .. count - 1 by their keys, in order: start[k] .. start[k + 1] - 1 are those of
-   key k. Items with a key below 0 are left out. start has keys + 2 places. */
+/* Lists the items 0 .. count - 1 in the order of their keys: those with key k are list[start[k]] to
+   list[start[k + 1] - 1]. Items with a key below 0 are left out. start has keys + 2 places. */
 static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, int32_t keys,
                          int32_t* start, int32_t* list)
 {
@@ -7163,7 +7168,7 @@ static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, in
     }
 }
 
-/* Numbers the islands that have a link, and sorts cliques, links and couplings by them. */
+/* Numbers the islands that have a link. Sorts cliques, links and couplings by island. */
 static int32_t icfi_find_islands(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -7208,7 +7213,7 @@ static int32_t icfi_find_islands(icfi_solve* s)
     return islands;
 }
 
-/* Whether a link is of one or two free bodies */
+/* Whether a link joins one or two free bodies, and nothing else */
 static int icfi_has_levers(const icfi_solve* s, int32_t link)
 {
     int32_t first = s->p->link_start[link], end = s->p->link_start[link + 1];
@@ -7240,7 +7245,7 @@ static void icfi_sort_potentials(icfi_solve* s)
 
 /* ---- terms ---- */
 
-/* y (+)= K v of a link */
+/* u += K v of a link */
 static void icfi_read_link(const icfi_solve* s, int32_t link, const icf_real* v, icf_real* u)
 {
     const icf_problem* p = s->p;
@@ -7263,15 +7268,15 @@ static void icfi_link_velocity(const icfi_solve* s, int32_t link, const icf_real
     icfi_read_link(s, link, v, u);
 }
 
-/* L y = b with the factor of a clique, y stored as y / d */
+/* Solves L y = b with the factor of a clique, and stores y / d. */
 static void icfi_half_solve(int32_t n, const icf_real* factor, icf_real* x)
 {
     ICFI_WIDEST(icfi_forward, (n, n, factor, n, x));
     ICFI_WIDEST_END();
 }
 
-/* W += K A^-1 K' for the K in scratch, of a large clique: half of a solve for each row, as A^-1 = L'^-1 D^-1
-   L^-1 */
+/* W += K A^-1 K' of a large clique, with K in scratch. Each row takes half of a solve, because A^-1 =
+   L'^-1 D^-1 L^-1. */
 static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, const icf_real* factor,
                               icf_real w[36])
 {
@@ -7289,13 +7294,13 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
     }
 }
 
-/* J^-1 of a body whose A is [m I, 0; 0, J], from its factor, L D below 1 / D: xx, xy, xz, yy, yz, zz. 0 if it
-   is another */
+/* J^-1 (xx, xy, xz, yy, yz, zz) of a body whose A is [m I, 0; 0, J], from its factor, which holds L D
+   below 1 / D. Returns 0 for any other body. */
 static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
 {
     const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
     icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5], off;
-    /* what has to be 0, added up: a comparison takes longer */
+    /* the sum of all entries that must be 0: comparing each of them takes longer */
     off = ICF_FABS(factor[1]) + ICF_FABS(factor[2]) + ICF_FABS(factor[3]) + ICF_FABS(factor[4]);
     off += ICF_FABS(factor[5]) + ICF_FABS(factor[8]) + ICF_FABS(factor[9]) + ICF_FABS(factor[10]);
     off +=
@@ -7314,7 +7319,8 @@ static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
     return 1;
 }
 
-/* J^-1 of all bodies into s->start, which no island has begun to use; 0 first for what is none */
+/* Writes J^-1 of all bodies into s->start, which no island uses yet. Its first number is 0 for any other
+   clique of 6. */
 static void icfi_invert_bodies(icfi_solve* s)
 {
     int32_t c;
@@ -7325,7 +7331,8 @@ static void icfi_invert_bodies(icfi_solve* s)
     }
 }
 
-/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, X = -[r]x. light: 1 / m */
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, with X = -[r]x and light = 1 /
+   m */
 static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, const icf_real j[6],
                                    icf_real* w)
 {
@@ -7397,7 +7404,7 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     }
 }
 
-/* ||W||_F / 3 of a 3 x 3 block, rows of ld numbers: what an effective mass is the inverse of */
+/* ||W||_F / 3 of a 3 x 3 block, rows ld numbers apart: the inverse of an effective mass */
 static icf_real icfi_block_w(const icf_real* w, int32_t ld)
 {
     const icf_real *x = w + ld, *y = x + ld;
@@ -7406,8 +7413,8 @@ static icf_real icfi_block_w(const icf_real* w, int32_t ld)
     return ICF_SQRT(sum + y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) / 3;
 }
 
-/* The same for the velocity of the point p of a link of 6 rows, l + a x p. Along the axes of a contact there
-   it would be the same, as the norm of S W S' is: they only turn the block. */
+/* The same for the velocity l + a x p of the point p of a link of 6 rows. It needs no axes of the
+   contact: they only rotate the block, and the norm of S W S' is the same. */
 static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
 {
     icf_real t[18], block[9];
@@ -7428,7 +7435,8 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
-/* The same for a point of a link of such bodies alone, without the whole of their W: X J^-1 X' there */
+/* The same for a point of a link with such bodies only. It makes X J^-1 X' for this point, not the whole
+   W. */
 static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
 {
     const icfi_lever *l = s->lever + s->p->link_start[link],
@@ -7458,7 +7466,7 @@ static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
     return ICF_SQRT(square) / 3;
 }
 
-/* Whether a link is one for that */
+/* Whether icfi_bodies_w can be used for a link */
 static int icfi_is_of_bodies(const icfi_solve* s, int32_t link)
 {
     int32_t k;
@@ -7485,16 +7493,16 @@ static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const
     }
 }
 
-/* The most that dt^2 k, or 1 / Rn, of a contact can be beside its mass, with `room` for digits: what is
-   harder gives by next to nothing, and the rounding of its velocity would be all there is of its impulse. Of
-   what nothing moves, where w is 0, squares must still be finite. */
+/* The largest dt^2 k, or 1 / Rn, that a contact can have beside its mass, with `room` for digits. A
+   harder contact gives by next to nothing, and its impulse would be only the rounding of its velocity.
+   Where nothing moves, w is 0, and squares must still be finite. */
 static icf_real icfi_hardest(icf_real w, icf_real room)
 {
     return 1 / icfi_max(room * ICFI_EPSILON * w, ICFI_TINY);
 }
 
-/* Room for what rests: six digits, in float one. Room for what meets, where dissipation makes a contact
-   harder for the length of a blow: one. */
+/* Room for a contact at rest: six digits, in float one. Room for a contact in a blow, which dissipation
+   makes harder while it lasts: one digit. */
 #ifdef ICF_FLOAT
 static const icf_real icfi_room_at_rest = 10;
 #else
@@ -7502,7 +7510,8 @@ static const icf_real icfi_room_at_rest = ICF_R(1e6);
 #endif
 static const icf_real icfi_room_in_blow = 10;
 
-/* bodies: icfi_is_of_bodies; w: W of the link, if not, or where torsion or rolling want it */
+/* `bodies` is icfi_is_of_bodies. `w` is W of the link; it is set only without `bodies`, or for torsion or
+   rolling. */
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, int bodies,
                                     const icf_real* u0, const icf_real* w)
 {
@@ -7511,8 +7520,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     int32_t rows = s->p->link_rows[link], i;
     icf_real v0[3], eps;
     icf_result result;
-    /* s and bias are there, the term is written whole, and the rest by icfi_evaluate; but for contacts of
-       what nothing moves, which are in no island */
+    /* s and bias are set, icfi_contact_term writes the whole term, and icfi_evaluate writes the
+       rest. But contacts of bodies that nothing moves are in no island, and are not evaluated. */
     for (i = 0; i < 3; i++) {
         state->v[i] = state->price.impulse[i] = 0;
         state->spin[i] = state->spin_impulse[i] = 0;
@@ -7553,7 +7562,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     return ICF_RESULT_OK;
 }
 
-/* All potentials become terms, with the velocities of the step's start: v_last, or v. */
+/* Makes the terms of all potentials, with the velocities at the start of the step: v_last, or v. */
 static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 {
     const icf_problem* p = s->p;
