@@ -7618,40 +7618,41 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 
      evaluate   u = sum K v + bias of every link, its potentials at u, the gradient
                 A (v - v*) - sum K' gamma, and the momentum error SAP (26)
-     assemble   A + sum K' W K, W the link's sum of S' G S over its potentials: blocks go straight into the
-                factor (dense for a single clique)
+     assemble   A + sum K' W K. W of a link is the sum of S' G S over its potentials. Blocks go straight into
+                the factor (dense for a single clique)
      direction  dv = -H^-1 gradient
-     search     along it: u + alpha du, so that a trial costs no products, and only slopes are compared,
-                which are exact where differences of costs are rounding
+     search     along dv: u + alpha du, so a trial costs no products. It compares only slopes, which are
+                exact where differences of costs are rounding
 
-   The cost is strictly convex and never rises, so this ends at the one minimum. The last step is
-   where rounding, not mathematics, decides: see icfi_at_floor.
+   The cost is strictly convex and never rises, so this ends at the one minimum. Rounding, not
+   mathematics, decides the last step: see icfi_at_floor.
 
-   The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex; so it
+   The certificate: cost(v) - optimum <= 1/2 gradient' A^-1 gradient, because every potential is convex. It
    takes only the factors of the cliques' own blocks. */
 
 /* ---- thresholds ----
 
-   Where nothing is said of a measurement a constant only has to be about right: its comment says
-   what it trades. Rounding is in units of ICFI_EPSILON. */
+   Unless its comment names a measurement, a constant only has to be about right; the comment says what
+   the constant trades. Rounding is in units of ICFI_EPSILON. */
 
 // clang-format off
-static const icf_real icfi_slope_rounding = 4;        /* of a slope, for the sum of sizes of its terms */
-static const icf_real icfi_exact_first = ICF_R(0.01); /* at the whole step, which is taken if it is good */
-static const icf_real icfi_barrier_part = 100;        /* no trial leaves less of a gap than the 100th part:
-                                                         from so near a barrier Newton's method is slow to
-                                                         return */
+static const icf_real icfi_slope_rounding = 4;        /* of a slope, relative to the sizes of its terms */
+static const icf_real icfi_exact_first = ICF_R(0.01); /* `exact` at the whole step: taken if it is good */
+static const icf_real icfi_barrier_part = 100;        /* no trial leaves less than 1/100 of a gap:
+                                                         so near to a barrier, Newton's method takes
+                                                         long to return */
 enum {
-    ICFI_TRIALS = 100,                                /* the bracket halves at least every other time: they
-                                                         end at two neighbouring numbers */
-    ICFI_STIFFENINGS = 6                              /* of a matrix that rounding has made indefinite,
-                                                         from 8 ICFI_EPSILON, by 8 each */
+    ICFI_TRIALS = 100,                                /* the bracket halves at least every other trial,
+                                                         down to two neighbouring numbers */
+    ICFI_STIFFENINGS = 6                              /* tries at a matrix that rounding made indefinite:
+                                                         0, then 64 ICFI_EPSILON, then 8 times as much */
 };
 // clang-format on
 
 /* ---- evaluation ---- */
 
-/* Torsion and rolling at the angular velocity `spin`: they are friction on gamma_n0, as lagged. */
+/* Torsion and rolling at the angular velocity `spin`: friction with the limit gamma_n0, as in the lagged
+   model */
 static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
 {
     icfi_soft roll = icfi_soft_norm(1, 1, c->eps[0], spin[0], spin[1]);
@@ -7666,7 +7667,7 @@ static icf_real icfi_spin_price(icfi_contact_state* c, const icf_real spin[3])
     return c->rolling * roll.value + c->torsion * turn.value;
 }
 
-/* Velocities of a contact from those of its link: S u, and for the angular ones the same axes */
+/* Velocities of a contact from u of its link: S u, and the angular velocities along the same axes */
 ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
                                     icf_real v[3], icf_real spin[3])
 {
@@ -7684,8 +7685,9 @@ ICFI_HOT void icfi_contact_velocity(const icfi_contact_state* c, int32_t rows, c
     spin[2] = n[0] * u[3] + n[1] * u[4] + n[2] * u[5];
 }
 
-/* Where the block of the cliques a and b of an island is, which an edge connects if they are not one: by
-   columns, ld apart; turned, that of b and a, if ld is below 0. NULL: not wanted */
+/* The entries of the block of the cliques a and b of an island. If they differ, `edge` connects them. The
+   block is stored by columns, ld apart. If ld is below 0 it is stored turned, as the block of b and a.
+   NULL if it is not wanted. */
 ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t a, int32_t b,
                                               int32_t edge, int32_t* ld)
 {
@@ -7697,7 +7699,8 @@ ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t
     return island->dense + island->place[b] - *ld * island->place[a];
 }
 
-/* Adds K' W K of a link of any blocks, W by columns; `edge` is the number of its first pair, and goes on. */
+/* Adds K' W K of a link with any blocks; W is stored by columns. `edge` is the number of its first pair,
+   and is counted on. */
 static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
                                  const icf_real* w, int32_t* edge)
 {
@@ -7728,7 +7731,7 @@ static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32
     }
 }
 
-/* J' gamma of a link, of any blocks, is added to the impulses of its cliques. */
+/* Adds J' gamma of a link with any blocks to the impulses of its cliques. */
 static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma[6])
 {
     const icf_problem* p = s->p;
@@ -7752,9 +7755,9 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
 #endif
 
 #if defined(ICFI_LAYER) && \
-    ICFI_LAYER == 7 /* included by itself: what is done link by link, for one width of vectors */
+    ICFI_LAYER == 7 /* included by itself: the work done link by link, for one width of vectors */
 
-/* Four numbers, and six: the vectors that they fill, and numbers for what is left */
+/* Four numbers, and six: the vectors that they fill, and plain numbers for the remainder */
 #undef ICFI_FOUR
 #undef ICFI_SIX
 #if ICFI_WIDE && !defined(ICF_FLOAT)
@@ -7817,8 +7820,8 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
 ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
 ICFI_OPERATIONS(icfi_six, ICFI_SIX)
 
-/* What is done with a link is compiled for each kind: links of free bodies and contacts alone, which is what
-   most are, of three rows or of six, and all others */
+/* The code for a link is compiled for each kind: for links of three rows or of six with only free bodies
+   and contacts, which are most, and for all others */
 
 /* u += K v of a link */
 ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, int32_t kind,
@@ -7859,7 +7862,7 @@ ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t
     }
 }
 
-/* J' gamma of a link is added to the impulses of its cliques. */
+/* Adds J' gamma of a link to the impulses of its cliques. */
 ICFI_INLINE_K void ICFI_K(icfi_push_blocks)(icfi_solve* s, int32_t link, int32_t kind,
                                             const icf_real gamma[6])
 {
@@ -7932,7 +7935,7 @@ ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, i
     ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
 }
 
-/* Reads the velocities of all that hangs on links at s->v, prices it, and adds the cost and J' gamma. */
+/* Prices all contacts and rows of the links at s->v, and adds their cost and J' gamma. */
 ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* island)
 {
     int32_t n;
@@ -7975,7 +7978,7 @@ ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_i
     }
 }
 
-/* W of a link, by columns: the sum of S' G S over its contacts, and its rows' own */
+/* W of a link, by columns: the sum of S' G S over its contacts, and the curvatures of its rows */
 ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, icf_real w[36])
 {
     int32_t rows = s->p->link_rows[link], k, i, j;
@@ -8020,7 +8023,7 @@ ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, 
     }
 }
 
-/* The same for a link of three rows, its columns four numbers apart */
+/* The same for a link of three rows, with columns four numbers apart */
 ICFI_INLINE_K void ICFI_K(icfi_point_hessian)(const icfi_solve* s, int32_t link, icf_real w[12])
 {
     ICFI_K(icfi_four) w0, w1, w2;
@@ -8055,7 +8058,7 @@ ICFI_INLINE_K void ICFI_K(icfi_point_hessian)(const icfi_solve* s, int32_t link,
     }
 }
 
-/* T = W K but for the sign, 6 x 6 by rows; W by columns */
+/* T = W K except for the sign of K, 6 x 6 by rows; W is stored by columns */
 ICFI_INLINE_K void ICFI_K(icfi_turn_lever)(const icfi_lever* l, const icf_real w[36],
                                            icf_real t[36])
 {
@@ -8085,7 +8088,7 @@ ICFI_INLINE_K void ICFI_K(icfi_turn_lever)(const icfi_lever* l, const icf_real w
     }
 }
 
-/* The same for three rows, of which W has four numbers a column */
+/* The same for three rows; a column of W takes four numbers */
 ICFI_INLINE_K void ICFI_K(icfi_turn_point)(const icfi_lever* l, const icf_real w[12],
                                            icf_real t[18])
 {
@@ -8118,7 +8121,7 @@ ICFI_INLINE_K void ICFI_K(icfi_add_six)(ICFI_K(icfi_six) x, icf_real sign, icf_r
     ICFI_K(icfi_six_store)(to, ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(to), x, sign));
 }
 
-/* Column by column, ld apart: to += sign K' T but for the sign of K; T has 3 rows or 6 */
+/* to += sign K' T except for the sign of K, column by column, ld apart; T has 3 rows or 6 */
 ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf_real sign,
                                           const icf_real* t, icf_real* to, ptrdiff_t ld)
 {
@@ -8140,7 +8143,8 @@ ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf
     ICFI_K(icfi_add_six)(r, sign, to + 5 * ld);
 }
 
-/* Adds K' W K of a link of free bodies, 3 rows or 6, as icfi_assemble_blocks does. w, t: room for W and T */
+/* Adds K' W K of a link of free bodies with 3 or 6 rows, as icfi_assemble_blocks does. w and t are room
+   for W and T. */
 ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island* island,
                                                 int32_t rows, int32_t link, int32_t* edge,
                                                 icf_real w[36], icf_real t[2][36])
@@ -8175,7 +8179,7 @@ ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_is
                                                     int32_t links)
 {
     int32_t n, edge = island->couplings;
-    icf_real w[36], t[2][36]; /* one for all that is inlined here */
+    icf_real w[36], t[2][36]; /* shared by all functions inlined here */
     for (n = 0; n < links; n++) {
         int32_t link = island->link[n];
         if (!s->kind[link] && !icfi_has_levers(s, link)) {
@@ -8204,7 +8208,7 @@ ICFI_TARGET static void ICFI_K(icfi_assemble_links)(const icfi_solve* s, icfi_is
 #endif
 #undef ICFI_LAYER
 
-/* The velocities of what hangs on a link, at s->v */
+/* Reads the velocities of a link's contacts and rows at s->v. */
 ICFI_UNUSED static void icfi_read_potentials(icfi_solve* s, int32_t link)
 {
     int32_t rows = s->p->link_rows[link], k, i;
@@ -8281,7 +8285,7 @@ static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
     icfi_mass_times(s, island, s->r, s->momentum);
 }
 
-/* Squares of the gradient and of the terms that it is the sum of, weighed by D */
+/* Squares of the gradient and of its terms, weighted by D */
 typedef struct icfi_squares {
     icf_real gradient, momentum, free, impulse;
 } icfi_squares;
@@ -8302,7 +8306,7 @@ ICFI_FORCE_INLINE void icfi_add_squares(const icfi_solve* s, int32_t begin, int3
     }
 }
 
-/* Whether each clique's gradient is no more than the rounding of its terms */
+/* Whether each clique's gradient is no larger than the rounding of its terms */
 static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
 {
     int32_t k;
@@ -8318,7 +8322,7 @@ static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
     return 1;
 }
 
-/* All there is to know at v: terms, gradient, cost, momentum error SAP (26) */
+/* Evaluates the island at s->v: terms, gradient, cost, momentum error SAP (26). */
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
@@ -8338,7 +8342,7 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
         icfi_add_squares(s, island->run[k].begin, island->run[k].end, &sum);
     }
     island->cost += kinetic / 2;
-    /* not where it is above that of all their terms together */
+    /* it looks at each clique only if the whole gradient is within the rounding of all terms */
     island->at_rounding =
         sum.gradient <= 2 * ICFI_EPSILON * ICFI_EPSILON * (sum.impulse + sum.momentum + sum.free) &&
         icfi_is_at_rounding(s, island);
@@ -8372,8 +8376,8 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 
 /* ---- the Newton matrix ---- */
 
-/* What begins here, for a benchmark that defines it (bench/clutter.c): A ssembly, F actor and solves with
-   it, L ine search, all else of the I terations, P attern, R est */
+/* Marks where a part of the work begins, for a benchmark that defines it (bench/clutter.c): A ssembly, F
+   actor and solves with it, L ine search, all else of the I terations, P attern, R est */
 #ifndef ICFI_PROFILE
 #define ICFI_PROFILE(part)
 #endif
@@ -8401,7 +8405,7 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
                                           p->clique_sizes[c]);
         }
         for (k = 0; k < island->couplings; k++) {
-            /* row-major: the transposed block by columns, and so the edge was given turned */
+            /* row-major is the transposed block by columns; so the edge was given turned */
             int32_t e = island->coupling[k];
             (void)icf_sparse_add_edge(&island->sparse, k, p->coupling_blocks + s->coupling_at[e],
                                       p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
@@ -8422,8 +8426,8 @@ static void icfi_stiffen(const icfi_solve* s, icfi_island* island, icf_real part
     }
 }
 
-/* Assembles and factors H. Where rounding has made it indefinite, as it does in float, a little of its
-   diagonal is added, and more until it is not. */
+/* Assembles and factors H. If rounding has made H indefinite, as happens in float, its diagonal is raised
+   a little, and more at each further try. */
 static int icfi_factor(icfi_solve* s, icfi_island* island)
 {
     icf_real part = 8 * ICFI_EPSILON;
@@ -8439,7 +8443,8 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
         } else if (icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK) {
             return 1;
         }
-        /* couplings can make an A of good blocks a bad one: that is for the caller to hear */
+        /* couplings can make A indefinite although its blocks are good; the caller has to learn of
+           that */
         if (island->couplings) break;
     }
     return 0;
@@ -8462,7 +8467,7 @@ static void icfi_take_part(const icfi_island* island, icf_real by, const icf_rea
     }
 }
 
-/* And back */
+/* The other way: puts the island's x into a vector of all unknowns */
 static void icfi_put_part(const icfi_island* island, icf_real* to)
 {
     int32_t k, i, at = 0;
@@ -8471,7 +8476,7 @@ static void icfi_put_part(const icfi_island* island, icf_real* to)
     }
 }
 
-/* dv = -H^-1 gradient, with the factor of H. 0 if that is not finite. */
+/* dv = -H^-1 gradient, with the factor of H. Returns 0 if dv is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
     icfi_take_part(island, -1, s->gradient);
@@ -8483,8 +8488,8 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
     return 1;
 }
 
-/* -A^-1 gradient with the cliques' own blocks, along which the cost falls as well: where rounding has
-   spoilt H, or conjugate gradients end nowhere. */
+/* dv = -A^-1 gradient with the cliques' own blocks; the cost falls along it, too. It serves where
+   rounding has spoilt H, or where conjugate gradients get nowhere. */
 static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
@@ -8497,21 +8502,21 @@ static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
 
 /* ---- the line search ---- */
 
-/* The cost along v + alpha dv: its slope and curvature, and the size of the terms of the slope, of
-   which rounding takes its part */
+/* The cost along v + alpha dv: its slope and curvature. `size` sums the sizes of the slope's terms; the
+   slope's rounding is a part of it. */
 typedef struct icfi_line {
     icf_real slope0, bend; /* of the quadratic part: at alpha = 0, and per alpha */
     icf_real slope, curvature, size;
 } icfi_line;
 
-/* phi of a contact with a wall, at its velocity v; of others ICF_REAL_MAX */
+/* phi of a contact with a wall, at its velocity v; ICF_REAL_MAX for others */
 static icf_real icfi_barrier_gap(const icf_contact_term* t, const icf_real v[3])
 {
     if (!(t->normal.facts & ICFI_WALL)) return ICF_REAL_MAX;
     return t->normal.distance + t->normal.dt * icfi_law_velocity(t, v);
 }
 
-/* The quadratic part. Velocities along dv are there already. */
+/* Makes the quadratic part, and the gaps of barriers. The velocities along dv have been read. */
 static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi_line* line)
 {
     int32_t k, j, i;
@@ -8537,7 +8542,8 @@ static icf_real icfi_quadratic_form(const icf_real h[6], const icf_real x[3])
            x[1] * (h[3] * x[1] + 2 * h[4] * x[2]) + h[5] * x[2] * x[2];
 }
 
-/* Fills the slope and curvature at alpha. Answers 0 beyond a barrier, and where numbers overflow. */
+/* Fills in the slope and curvature at alpha. Returns 0 beyond a barrier or too near to it, and if numbers
+   overflow. */
 static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alpha, icfi_line* line)
 {
     int32_t k, j, i;
@@ -8591,17 +8597,17 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
     return icfi_finite(size) && icfi_finite(curvature);
 }
 
-/* The step to the minimum along the line, to a part `exact` of the slope at its start: Newton's method on the
-   slope, kept inside the bracket of its sign. The slope grows along the line, so that from one trial
-   to the next the cost falls by at least what the nearer slope says; a step is taken only if these
-   falls and rises add up to a fall. */
+/* Finds the step to the minimum along the line: Newton's method on the slope, kept inside the bracket of
+   its sign, until the slope is at most the part `exact` of the slope at the start. The slope grows along
+   the line. So from one trial to the next, the cost changes by at most the distance times the slope at
+   the later trial. A step is taken only if these falls and rises add up to a fall. */
 static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0, icf_real exact)
 {
     icf_real low = 0, high = -1, alpha = 1, fall = 0, wide = 0, next, rise;
     icfi_line line;
     int trial, feasible;
     icfi_start_line(s, island, &line);
-    island->at_best = 0; /* trials leave their impulses of torsion and rolling behind */
+    island->at_best = 0; /* trials overwrite the impulses of torsion and rolling */
     for (trial = 0; trial < ICFI_TRIALS; trial++) {
         icf_real rounding;
         feasible = icfi_try_line(s, island, alpha, &line);
@@ -8624,12 +8630,12 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
             high = alpha;
         }
         if (high >= 0) {
-            /* the middle, if Newton leads out of the bracket or that is not half what it was */
+            /* the middle, if Newton leads out of the bracket, or the bracket has not halved */
             if (!(next > low && next < high) || (wide > 0 && high - low > wide / 2))
                 next = low + (high - low) / 2;
             if (!(next > low && next < high)) break; /* nothing between */
             if (!feasible && low > 0 && high - low < low / 8)
-                break; /* as far as a barrier lets it */
+                break; /* as far as the barrier allows */
             wide = high - low;
         }
         alpha = next;
