@@ -2525,7 +2525,7 @@ ICFI_FORCE_INLINE void icfi_block6_forward(const icf_real* a, ptrdiff_t ld, icf_
     v[5] = y[5];
 }
 
-/* v + (1/d) (sum - (W - d)' v) for a 6 x 6 block, from the last row up */
+/* v += (1/d) (sum - (W - d)' v) for a 6 x 6 block, from the last row up */
 ICFI_FORCE_INLINE void icfi_block6_backward(const icf_real* a, ptrdiff_t ld, const icf_real* sum,
                                             icf_real* v)
 {
@@ -3893,7 +3893,7 @@ static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* 
         *head = i;
     }
     for (i = root; i >= 0;) {
-        if (child[i] >= 0) { /* down first, and never again */
+        if (child[i] >= 0) { /* go down first, and only once */
             int32_t down = child[i];
             child[i] = -1;
             i = down;
@@ -5036,7 +5036,7 @@ ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_re
     return ICF_RESULT_OK;
 }
 
-/* The unknown, as the caller counts them, that is column `pivot` of front f */
+/* The caller's number of the unknown in column `pivot` of front f */
 static int32_t icfi_unknown_of(const icf_sparse* s, int32_t f, int32_t pivot)
 {
     const int32_t *member = ICFI_INTS(s, member), *order = ICFI_INTS(s, order),
@@ -6283,7 +6283,7 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    read are together, at the start. */
 typedef struct icfi_contact_state {
     int32_t rows, spins;
-    icf_real dv[3];   /* velocity of the direction */
+    icf_real dv[3];   /* velocity along a direction */
     icfi_price price; /* at v */
     icf_real s[18];   /* v = S u + bias: 3 x rows, row-major */
     icf_real bias[3], v[3];
@@ -6846,7 +6846,7 @@ static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
     for (i = 0; i < n; i++, row += n) {
         for (j = 0, column = a + i; j < i; j++, column += n) {
             icf_real x = row[j], y = *column;
-            /* inertia tensors are turned, and that rounds */
+            /* rotating an inertia tensor rounds */
             if (x != y &&
                 ICF_FABS(x - y) > 1000 * ICFI_EPSILON * ICF_SQRT(row[i]) * ICF_SQRT(a[j * n + j])) {
                 return ICF_RESULT_NOT_SYMMETRIC;
@@ -7836,7 +7836,7 @@ ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, i
     for (; l < end; l++) icfi_read_lever(kind, l, v + l->first, u);
 }
 
-/* sum += the impulses of a contact, at its link */
+/* sum += the impulses of a contact, as its link feels them */
 ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t rows,
                                             icf_real sum[6])
 {
@@ -8358,7 +8358,7 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     }
 }
 
-/* 1/2 x' A^-1 x of an island with the cliques' own factors */
+/* 1/2 x' A^-1 x of an island, with the cliques' own factors */
 static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const icf_real* x)
 {
     icf_real sum = 0;
