@@ -1997,8 +1997,7 @@ ICF_API icf_real icf_world_time(const icf_world* world);
 #define ICFI_MEMCMP memcmp
 #endif
 
-/* A pivot below ICFI_REAL_MIN has no usable reciprocal. The reciprocal of ICFI_TINY can even be
-   squared. */
+/* A pivot below ICFI_REAL_MIN has no usable reciprocal. The reciprocal of ICFI_TINY can even be squared. */
 #ifdef ICF_FLOAT
 #define ICFI_REAL_MIN FLT_MIN
 #define ICFI_TINY ICF_R(1e-18)
@@ -2296,9 +2295,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #endif
 #define ICFI_LANES ((int32_t)(sizeof(ICFI_V) / sizeof(icf_real)))
 
-/* ICFI_MULSUBY(c, a, y, q) is c - a y_q, where y is a packed row. With narrow vectors (SSE2), spreading
-   one number over all lanes takes more than a load. There y holds each number once per lane, ICFI_DUP
-   times, and ICFI_PUT writes it so. */
+/* ICFI_MULSUBY(c, a, y, q) is c - a y_q, where y is a packed row. With narrow vectors (SSE2), spreading one
+   number over all lanes takes more than a load. There y holds each number once per lane, ICFI_DUP times,
+   and ICFI_PUT writes it so. */
 #if !ICFI_WIDE && (defined(ICFI_SIMD_GNU) || defined(ICFI_SIMD_SSE2))
 #define ICFI_DUP ICFI_DUP_MOST
 #define ICFI_MULSUBY(c, a, y, q) ICFI_MULSUBV(c, a, ICFI_LOAD((y) + (q)*ICFI_DUP))
@@ -2323,9 +2322,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
    ICFI_PAD, icfi_panel_factor, icfi_product, ICFI_SMALL, ICFI_STRIP, ICFI_WIDE, ICFI_WIDEST,
    ICFI_WIDEST_END */
 
-/* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots. This halves the
-   chain of slow operations of a 6 x 6 block. We store W = L D below the diagonal and 1/D on it,
-   because the recurrence makes W and reads W again:
+/* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots. Their absence
+   halves the chain of slow operations of a 6 x 6 block. W = L D is stored below the diagonal and 1/D on
+   it, because the recurrence makes W and reads W again:
 
        w_ij = a_ij - sum_k<j w_ik l_jk      l_jk = w_jk (1/d_k)      d_j = w_jj
 
@@ -2549,8 +2548,8 @@ ICFI_FORCE_INLINE void icfi_block6_backward(const icf_real* a, ptrdiff_t ld, con
     ICFI_LAYER == 4 /* this file, included by itself: the kernels for one width of vectors */
 
 #if ICFI_WIDE < 2
-/* Packs rows of L into y(k x t) in the order in which the kernels read them: for each of k columns of W,
-   t rows times 1/d. Each number is written ICFI_DUP times. */
+/* Packs rows of L into y(k x t) in the order in which the kernels read them: for each of k columns of W, t
+   rows times 1/d. Each number is written ICFI_DUP times. */
 ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const icf_real* w,
                                                      ptrdiff_t ld, const icf_real* inverse,
                                                      icf_real* y)
@@ -2569,8 +2568,8 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const
 }
 #endif
 
-/* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`. If l is given, c then becomes c
-   l'^-1, where l is a unit lower triangle of 6 columns. rows is a multiple of ICFI_LANES. */
+/* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`. If l is given, c then becomes
+   c l'^-1, where l is a unit lower triangle of 6 columns. rows is a multiple of ICFI_LANES. */
 ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_real* x,
                                            ptrdiff_t ldx, const icf_real* y, icf_real* c,
                                            ptrdiff_t ldc, int fresh, const icf_real* l)
@@ -2754,8 +2753,8 @@ ICFI_TARGET static void ICFI_K(icfi_vectors)(int32_t cols, int32_t rows, int32_t
     }
 }
 
-/* The same for any number of rows. The last rows, fewer than a vector, go through a buffer, so that
-   nothing below them in c is written. x is read up to one vector below them. */
+/* The same for any number of rows. The last rows, fewer than a vector, go through a buffer, so that nothing
+   below them in c is written. x is read up to one vector below them. */
 ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k, const icf_real* x,
                                           ptrdiff_t ldx, const icf_real* y, icf_real* c,
                                           ptrdiff_t ldc, int fresh, const icf_real* l)
@@ -2775,8 +2774,8 @@ ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k,
     }
 }
 
-/* Subtracts x diag(1/d) x' from the lower triangle of c(n x n), over k columns x of W. With W = L D this
-   is L D L'. `inverse` points to 1/d of the first column; the next ones follow along the diagonal. */
+/* Subtracts x diag(1/d) x' from the lower triangle of c(n x n), over k columns x of W. With W = L D this is
+   L D L'. `inverse` points to 1/d of the first column; the next ones follow along the diagonal. */
 ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, const icf_real* x,
                                            ptrdiff_t ldx, const icf_real* inverse, icf_real* c,
                                            ptrdiff_t ldc, int fresh, int padded, icf_real* y)
@@ -2800,8 +2799,7 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
    the first bad pivot, or -1.
 
    Strips of columns are as deep as y has room for. Inside a strip, each panel of 6 first receives the
-   subtractions of the panels to its left. A finished strip is subtracted from all columns to its
-   right. */
+   subtractions of the panels to its left. A finished strip is subtracted from all columns to its right. */
 ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows,
                                                                    int32_t cols, icf_real* a,
                                                                    ptrdiff_t ld, int padded,
@@ -2818,8 +2816,8 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
             icf_real l[15], inverse[6], above[15];
             icf_real* c = a + j * ld;
 
-            /* rows `from` to `to` share vectors with the diagonal block; with nothing to the left,
-               take all rows */
+            /* rows `from` to `to` share vectors with the diagonal block; with nothing to the left, take all
+               rows */
             to = from + (j + t - from + ICFI_LANES - 1) / ICFI_LANES * ICFI_LANES;
             if (to > rows || !k) to = rows;
             if (!padded) icfi_copy_above(t, c + j, ld, above, 1);
@@ -2828,8 +2826,7 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
                 ICFI_K(icfi_rows)(t, to - from, k, x + from, ld, y, c + from, ld, 0, NULL);
             }
 
-            /* factor the diagonal block; the kernel repeats it, to the bit, together with the rows
-               below */
+            /* factor the diagonal block; the kernel repeats it, to the bit, together with the rows below */
             bad = icfi_block(t, c + j, ld, l, inverse, j + t == height);
             if (bad >= 0) {
                 if (!padded) icfi_copy_above(t, c + j, ld, above, 0);
@@ -2871,8 +2868,7 @@ ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0,
 }
 #endif
 
-/* to += X' Y, m x n with columns ld apart. X (rows x m) and Y (rows x n) are stored by rows; rows <=
-   6. */
+/* to += X' Y, m x n with columns ld apart. X (rows x m) and Y (rows x n) are stored by rows; rows <= 6. */
 ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
                                              const icf_real* y, icf_real* to, int32_t ld)
 {
@@ -2898,8 +2894,8 @@ ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_
     }
 }
 
-/* Solves L y = b on the first `cols` entries of w and stores y_j / d_j over them. The rows below become w
-   - L y. */
+/* Solves L y = b on the first `cols` entries of w and stores y_j / d_j over them. The rows below become
+   w - L y. */
 ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const icf_real* a,
                                              ptrdiff_t ld, icf_real* w)
 {
@@ -3253,10 +3249,9 @@ static void icfi_graph(int32_t n, const int32_t* size, int32_t edges, const int3
 
 /* ---- ordering ---- */
 
-/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated). An
-   element stands for the clique of variables that its elimination made. For a variable, list[start ...]
-   holds `elements` elements and then variables, `length` in all. For an element it holds its
-   variables. */
+/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated). An element
+   stands for the clique of variables that its elimination made. For a variable, list[start ...] holds
+   `elements` elements and then variables, `length` in all. For an element it holds its variables. */
 typedef struct icfi_order {
     int32_t n, free, end;
     int32_t *list, *start, *length, *elements, *weight, *degree, *mark, *next, *tail, *bucket,
@@ -3337,8 +3332,8 @@ static void icfi_heap_remove(icfi_order* o, int32_t i)
     icfi_heap_down(o, o->place[last]);
 }
 
-/* Moves the living lists to the front of the space. Meanwhile the first entry of each list names its
-   owner, and the owner's `start` keeps that entry. */
+/* Moves the living lists to the front of the space. Meanwhile the first entry of each list names its owner,
+   and the owner's `start` keeps that entry. */
 static void icfi_order_compress(icfi_order* o)
 {
     int32_t i, k, to = 0;
@@ -3372,9 +3367,9 @@ static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
     o->length[j] = 0;
 }
 
-/* Turns the variable p into an element. Its list becomes the union of its variables and the variables of
-   its elements; those elements disappear. The variables in the list get negative weights. Returns their
-   total weight. */
+/* Turns the variable p into an element. Its list becomes the union of its variables and the
+   variables of its elements; those elements disappear. The variables in the list get negative
+   weights. Returns their total weight. */
 static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
 {
     int32_t begin, k, q, weight = 0;
@@ -3438,11 +3433,11 @@ static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash
     }
 }
 
-/* The cost of eliminating i, of weight w. Its neighbours, of weight d, become one clique. The neighbours
-   in the last element, of weight c, are a clique already. For each other element of i, its members
-   outside the last element are one, too: `inner` is the sum of the squares of their weights. Rule 0 is
-   best for piles of bodies, and rule 1 for meshes. Rule 2, the arithmetic of the step itself, is best
-   when a few cliques are far larger than the others. */
+/* The cost of eliminating i, of weight w. Its neighbours, of weight d, become one clique. The neighbours in
+   the last element, of weight c, are a clique already. For each other element of i, its members outside the
+   last element are one, too: `inner` is the sum of the squares of their weights. Rule 0 is best for piles
+   of bodies, and rule 1 for meshes. Rule 2, the arithmetic of the step itself, is best when a few cliques
+   are far larger than the others. */
 static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_weight, double inner)
 {
     double w = o->weight[i], d = o->degree[i], c = element_weight - w;
@@ -3593,9 +3588,9 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
 
 /* ---- nested dissection ---- */
 
-/* A part of the graph is a range of `node`, and part[v] is where the range of v begins. A part is cut
-   into side 0, side 1 and the separator, side 2. The arrays belong to the ordering, which needs them only
-   later. */
+/* A part of the graph is a range of `node`, and part[v] is where the range of v begins. A part is
+   cut into side 0, side 1 and the separator, side 2. The arrays belong to the ordering, which
+   needs them only later. */
 typedef struct icfi_cut {
     icfi_order* o;
     const int32_t *near_start, *near, *size;
@@ -3636,8 +3631,8 @@ static void icfi_cut_move(icfi_cut* c, int32_t v, int32_t side)
 }
 
 /* How much lighter the separator gets when v leaves it for `side`: the weight of v less the weight of the
-   vertices that v pulls in from the other side. INT32_MIN if v would pull in a vertex already moved in
-   this pass, or would make its side heavier than 5/8 of the part. */
+   vertices that v pulls in from the other side. INT32_MIN if v would pull in a vertex already moved in this
+   pass, or would make its side heavier than 5/8 of the part. */
 static int32_t icfi_cut_gain(const icfi_cut* c, int32_t v, int32_t side, const int32_t* moved)
 {
     int32_t q, gain = c->size[v];
@@ -3809,8 +3804,8 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
             c.part[c.node[k]] = -1;
         }
 
-        /* a part in several pieces costs no level; its other pieces wait on the stack below the
-           piece found */
+        /* a part in several pieces costs no level; its other pieces wait on the stack below the piece
+           found */
         if (count[0] + count[1] < members) depth++;
         for (side = 1; side >= 0; side--) {
             int32_t begin = first + (side ? count[0] : 0);
@@ -3826,8 +3821,8 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
 /* ---- elimination tree and fronts ---- */
 
 /* Finds the elimination tree for a given order by Liu's algorithm with compressed paths. Then it walks up
-   the tree from each entry of a row to count, for each clique (by place in the order), the unknowns
-   (reach) and cliques (blocks) that its columns reach below the diagonal block. */
+   the tree from each entry of a row to count, for each clique (by place in the order), the unknowns (reach)
+   and cliques (blocks) that its columns reach below the diagonal block. */
 static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
                       const int32_t* near, const int32_t* order, int32_t* position, int32_t* parent,
                       int32_t* reach, int32_t* blocks, int32_t* mark)
@@ -3866,8 +3861,8 @@ static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
     }
 }
 
-/* The multiplications and additions of a factorisation: the sum of c_j^2, where column j reaches c_j rows
-   including its own. */
+/* The multiplications and additions of a factorisation: the sum of c_j^2, where column j reaches c_j
+   rows including its own. */
 static double icfi_column_flops(int32_t cols, int32_t rows)
 {
     double flops = 0;
@@ -3912,17 +3907,16 @@ static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* 
     for (i = 0; i < n; i++) blocks[i] = copy[i];
 }
 
-/* The rough time of a front with `cols` columns and `rows` rows below them, in hundredths of a nanosecond
-   on a machine of 2023. It is the same on every machine, because the fronts decide the order of
-   additions. */
+/* The rough time of a front with `cols` columns and `rows` rows below them, in hundredths of a nanosecond on
+   a machine of 2023. It is the same on every machine, because the fronts decide the order of additions. */
 static double icfi_front_cost(int32_t cols, int32_t rows)
 {
     double c = cols, r = rows;
     return 3000 + 40 * c * (c + r) + 15 * r * r + 5 * (c * c * c / 3 + c * c * r + c * r * r);
 }
 
-/* Merges children into parents where one front is cheaper than two. top[i] is the last clique, in order,
-   of the front of i. A front keeps the rows of its last clique. */
+/* Merges children into parents where one front is cheaper than two. top[i] is the last clique, in order, of
+   the front of i. A front keeps the rows of its last clique. */
 static void icfi_merge_fronts(int32_t n, const int32_t* parent, int32_t* cols, const int32_t* reach,
                               int32_t* top)
 {
@@ -3961,8 +3955,8 @@ static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const i
     return low;
 }
 
-/* An edge belongs to the front of its clique a, which is eliminated first. The row of the other clique b
-   is either among the front's columns or in its list of rows. */
+/* An edge belongs to the front of its clique a, which is eliminated first. The row of the other clique b is
+   either among the front's columns or in its list of rows. */
 static void icfi_place_in_fronts(icf_sparse* s)
 {
     const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front);
@@ -4132,8 +4126,8 @@ static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, i
         if (least > size[i]) least = size[i];
     }
 
-    /* the four ways: rules 0, 1, 2, and rule 1 again after cuts; 3000 and 10000 are flops per
-       clique and edge */
+    /* the four ways: rules 0, 1, 2, and rule 1 again after cuts; 3000 and 10000 are flops per clique and
+       edge */
     for (way = 0; way < 4; way++) {
         double flops = 0;
         if (way == 1 && best < 3000 * graph) continue;
@@ -4269,8 +4263,8 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
 // >>sparse-factor
 /* Offers to those below: icfi_sparse_block */
 
-/* Lists the rows of all fronts, each list in ascending order of elimination. It takes the matrix row by
-   row and walks up the tree of fronts from each entry. */
+/* Lists the rows of all fronts, each list in ascending order of elimination. It takes the matrix row by row
+   and walks up the tree of fronts from each entry. */
 static void icfi_list_rows(icf_sparse* s)
 {
     const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
@@ -4549,8 +4543,8 @@ ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, i
     return at;
 }
 
-/* Solves L y = b and then D L' x = y, front by front, on x in the caller's order. In the first pass a
-   front collects in w the subtractions from the rows below its columns, and applies each to x once. */
+/* Solves L y = b and then D L' x = y, front by front, on x in the caller's order. In the first pass a front
+   collects in w the subtractions from the rows below its columns, and applies each to x once. */
 ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
                                                   ptrdiff_t ldx)
 {
@@ -4615,8 +4609,8 @@ ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real*
 /* ---- without a factor ---- */
 
 /* Takes the diagonal blocks twice, to multiply with and to factor, and one block for each pair of
-   neighbours, whatever its number of edges. Such a block belongs to (clique, later neighbour) in the
-   lists of neighbours, and has the rows of the neighbour. */
+   neighbours, whatever its number of edges. Such a block belongs to (clique, later neighbour) in the lists
+   of neighbours, and has the rows of the neighbour. */
 static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena)
 {
     const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
@@ -4741,8 +4735,8 @@ static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* 
     }
 }
 
-/* Conjugate gradients. The carried residual drifts from the true one. When the carried one is small
-   enough, the true one is formed; if that is still too large, the iteration begins again from there. */
+/* Conjugate gradients. The carried residual drifts from the true one. When the carried one is small enough,
+   the true one is formed; if that is still too large, the iteration begins again from there. */
 static icf_result icfi_iterate(icf_sparse* s, icf_real* x)
 {
     int32_t i, n = s->unknowns, used;
@@ -4949,8 +4943,8 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
     return ICF_RESULT_OK;
 }
 
-/* The place of block k of `count`, after `first` others. NULL if there is no such block, or if no
-   assembly has begun. */
+/* The place of block k of `count`, after `first` others. NULL if there is no such block, or if
+   no assembly has begun. */
 static const icfi_place* icfi_sparse_place(const icf_sparse* s, int32_t k, int32_t count,
                                            int32_t first)
 {
@@ -5106,9 +5100,9 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
                                      icf_sparse_mode mode)
 {
     /* Fronts, rows and columns are at most those of the dense matrix. A front has only the rows of
-       cliques to which an edge leads out of its subtree. So at most `edges` fronts have rows. In
-       one of the two stacks of ICF_SPARSE_FULL no subtree contains another, so all its rows
-       together are at most the rows of `edges` cliques. */
+       cliques to which an edge leads out of its subtree. So at most `edges` fronts have rows. In one of
+       the two stacks of ICF_SPARSE_FULL no subtree contains another, so all its rows together are at most
+       the rows of `edges` cliques. */
     icfi_arena arena = icfi_arena_measure();
     size_t c = (size_t)cliques, e = (size_t)edges, m = (size_t)largest, r = sizeof(icf_real);
     size_t n = icfi_times(c, m), few = e < c ? e : c, rows = icfi_times(few, m);
@@ -5194,8 +5188,8 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 #define ICFI_LAW_CONSTANT 100
 
 /* Facts of a law. KINK: the force ends at vhat with a kink. RANGE: the force ends at phi = range. WALL:
-   the law has no value where phi <= 0. QUADRATIC: n = (push + scale x)(bhat + d x) for x = vhat - v above
-   0. CONSTANT: n = push. */
+   the law has no value where phi <= 0. QUADRATIC: n = (push + scale x)(bhat + d x) for x = vhat - v
+   above 0. CONSTANT: n = push. */
 enum { ICFI_KINK = 1, ICFI_RANGE = 2, ICFI_WALL = 4, ICFI_QUADRATIC = 8, ICFI_CONSTANT = 16 };
 
 #define ICFI_PI ICF_R(3.14159265358979323846)
@@ -5241,8 +5235,8 @@ static icf_real icfi_log_ratio(icf_real s)
     return 2 * (s + s * q * sum);
 }
 
-/* ln x, from x = m 2^e with sqrt(1/2) <= m < sqrt(2). If x has under- or overflowed on the way, the
-   result is -ICF_REAL_MAX or ICF_REAL_MAX. */
+/* ln x, from x = m 2^e with sqrt(1/2) <= m < sqrt(2). If x has under- or overflowed on the way, the result
+   is -ICF_REAL_MAX or ICF_REAL_MAX. */
 static icf_real icfi_log(icf_real x)
 {
     const icf_real big = ICF_R(4294967296.0), root = ICF_R(1.41421356237309504880);
@@ -5365,8 +5359,8 @@ static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
     return 1;
 }
 
-/* Any law. With `elastic` it sets only out[1], the impulse without dissipation, for laws that load and
-   unload like a spring. */
+/* Any law. With `elastic` it sets only out[1], the impulse without dissipation, for laws that load
+   and unload like a spring. */
 static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
     switch (n->law) {
@@ -5462,10 +5456,10 @@ static int32_t icfi_law_of(const icf_contact* c)
     return c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
 }
 
-/* Makes the numbers of a contact's law for one step, its facts, and gamma_n0 = dt f(phi0, vn0) with both
-   at the start of the step; gamma_n0 < 0 means that the caller's own law breaks the rules. Returns
-   whether a bound acts. `most` bounds dt^2 k, or 1 / Rn. `steepest` bounds the slope at touch, which
-   dissipation raises for a fast contact. */
+/* Makes the numbers of a contact's law for one step, its facts, and gamma_n0 = dt f(phi0, vn0) with both at
+   the start of the step; gamma_n0 < 0 means that the caller's own law breaks the rules. Returns whether a
+   bound acts. `most` bounds dt^2 k, or 1 / Rn. `steepest` bounds the slope at touch, which dissipation
+   raises for a fast contact. */
 static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
                             icf_real vn0, icf_normal* n, icf_real* impulse0)
 {
@@ -5527,9 +5521,9 @@ static icf_real icfi_law_margin(const icf_normal* n, icf_real v)
     return kink ? ICF_FABS(v - n->vhat) : ICF_REAL_MAX;
 }
 
-/* Over a short interval, the mean slope of the cost lies between the least and the largest -n, and the
-   mean slope of n between the least and the largest n', corners included. An interval on which the law is
-   not finite, beyond a barrier, is skipped, except the one at v. */
+/* Over a short interval, the mean slope of the cost lies between the least and the largest -n, and the mean
+   slope of n between the least and the largest n', corners included. An interval on which the law is not
+   finite, beyond a barrier, is skipped, except the one at v. */
 ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt, icf_real distance,
                                  icf_real v)
 {
@@ -5568,13 +5562,12 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
     return ICF_RESULT_OK;
 }
 
-/* The limit of friction follows the normal impulse at the start of the step. If the friction of one step
-   is enough to hold a contact open, the next step has no normal impulse, so no friction: the contact
-   closes, gets friction again, and opens. Limit L and impulse N then chase one another for ever. The last
-   two steps are two points of N(L), and N falls there. The new limit is where the line through them meets
-   N = L. It is N again when N moves away from that limit. This is only for contacts that open and close
-   more slowly than friction creeps. Otherwise friction would act on a contact that has separated, and
-   spoil a bounce. */
+/* The limit of friction follows the normal impulse at the start of the step. If the friction of one step is
+   enough to hold a contact open, the next step has no normal impulse, so no friction: the contact closes,
+   gets friction again, and opens. Limit L and impulse N then chase one another for ever. The last two steps
+   are two points of N(L), and N falls there. The new limit is where the line through them meets N = L. It is
+   N again when N moves away from that limit. This is only for contacts that open and close more slowly than
+   friction creeps. Otherwise friction would act on a contact that has separated, and spoil a bounce. */
 static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, icf_real vn)
 {
     const icf_lag* last = &c->lag;
@@ -5584,8 +5577,8 @@ static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, 
     if (ICF_FABS(vn) <= c->slip_tolerance) {
         int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
         icf_real off = ICF_FABS(way) / icfi_max(last->limit + last->before, ICFI_REAL_MIN);
-        /* at most twice the share of the previous step; but a limit that stands still, perhaps on
-           rounding, is released when N leaves it */
+        /* at most twice the share of the previous step; but a limit that stands still, perhaps on rounding,
+           is released when N leaves it */
         if (way != 0 && !(dl == 0 && off > ICF_R(1e-3)))
             share = icfi_min(icfi_max(2 * (dl / way), off > ICF_R(0.2) ? ICF_R(0.1) : 0), 1);
         /* a change below a thousandth of the limit could be mostly rounding */
@@ -5622,8 +5615,8 @@ ICF_API icf_contact icf_default_contact(void)
     return c;
 }
 
-/* A unit vector perpendicular to the unit vector n: Duff et al., Building an orthonormal basis,
-   revisited. For the normal z it is x. */
+/* A unit vector perpendicular to the unit vector n: Duff et al., Building an orthonormal basis, revisited.
+   For the normal z it is x. */
 static icf_vec3 icfi_any_tangent(icf_vec3 n)
 {
     icf_real side = n.z < 0 ? -ICF_R(1.0) : ICF_R(1.0), a = -1 / (side + n.z);
@@ -5638,8 +5631,7 @@ static inline int icfi_make_unit(icf_vec3* a)
     return square > ICF_R(0.98) && square < ICF_R(1.02);
 }
 
-/* Makes the axes t1, t2, n of a contact. Returns 0 if its vectors are not of length 1, or are
-   parallel. */
+/* Makes the axes t1, t2, n of a contact. Returns 0 if its vectors are not of length 1, or are parallel. */
 static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
 {
     icf_vec3 n = c->normal, t = c->tangent;
@@ -5743,9 +5735,8 @@ static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
     return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
 }
 
-/* Makes the term of a checked contact in place, because there are many. `hardest` bounds dt^2 k, or 1 /
-   Rn, in every case. `steepest` bounds the same number after dissipation has raised it, at the speed of
-   touch. */
+/* Makes the term of a checked contact in place, because there are many. `hardest` bounds dt^2 k, or 1 / Rn,
+   in every case. `steepest` bounds the same number after dissipation has raised it, at the speed of touch. */
 static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w, icf_real hardest,
                                     icf_real steepest, const icf_real v0[3], icf_contact_term* t)
 {
@@ -5969,8 +5960,8 @@ typedef enum icfi_dual_use { ICFI_DUAL_START, ICFI_DUAL_HESSIAN, ICFI_DUAL_STEP 
 /* The Hessian of the soft norm is (I - t t') / r, with t = x / r. Along a slip it is almost nothing, so a
    plain Newton step overshoots. Chan, Golub and Mulet replace one t by a dual y, which they solve for as
    well: (I - sym(y t')) / r. This matrix is just as definite while |y| <= 1, and is the same at the
-   solution. START sets y = t. HESSIAN puts y into the Hessian. STEP moves y with a full Newton step dv,
-   and keeps |y| <= 1. Models without a soft norm have no dual. */
+   solution. START sets y = t. HESSIAN puts y into the Hessian. STEP moves y with a full Newton step dv, and
+   keeps |y| <= 1. Models without a soft norm have no dual. */
 static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, const icf_real v[3],
                               const icf_real dv[3], icf_real y[2], icfi_price* p)
 {
@@ -6156,8 +6147,7 @@ ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w
             t.bounded = icfi_kelvin_voigt_make(dt, row->distance, row->stiffness, row->relaxation,
                                                most, &t.normal);
         } else {
-            /* as stiff as a spring with a period of beta steps, and critically damped: tau = beta
-               dt / pi */
+            /* as stiff as a spring with a period of beta steps, and critically damped: tau = beta dt / pi */
             tau = icfi_max(row->relaxation, row->near_rigid * dt / ICFI_PI);
             (void)icfi_kelvin_voigt_make(dt, row->distance, 0, tau, most, &t.normal);
             t.normal.scale = most == ICF_REAL_MAX ? 0 : most; /* 0 where nothing can move */
@@ -6317,8 +6307,8 @@ typedef struct icfi_unit_way {
     icf_real s[4], lam[4], u;
 } icfi_unit_way;
 
-/* Vectors of a unit have four numbers: the first is s0, the others are sr. Numbers that a unit lacks stay
-   0. The fields of a normal unit are together, at the start. */
+/* Vectors of a unit have four numbers: the first is s0, the others are sr. Numbers that a unit lacks
+   stay 0. The fields of a normal unit are together, at the start. */
 typedef struct icfi_unit {
     int32_t kind, role, of; /* of: index of the contact or row */
     int32_t ends;           /* law: whether its force ends at b */
@@ -6349,17 +6339,16 @@ typedef struct icfi_unit {
     icf_real kr; /* k = (k0, kr axis); give = 1 / (bend + t00) */
 } icfi_unit;
 
-/* A block that reads a free body: `sign` times [I, -[r]x; 0, I]. It gives the velocity of the point of
-   the body at r from its centre, and its angular velocity if the link has six rows. sign is 0 for any
-   other block. */
+/* A block that reads a free body: `sign` times [I, -[r]x; 0, I]. It gives the velocity of the
+   point of the body at r from its centre, and its angular velocity if the link has six rows. sign
+   is 0 for any other block. */
 typedef struct icfi_lever {
     icf_real sign;
     icf_vec3 r;
     int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
-/* Islands of at most so many cliques and unknowns take a dense matrix: its zeros cost less than a
-   pattern */
+/* Islands of at most so many cliques and unknowns take a dense matrix: its zeros cost less than a pattern */
 enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
 
 /* A range of consecutive unknowns */
@@ -6418,8 +6407,7 @@ typedef struct icfi_solve {
     icf_workspace* workspace;
 } icfi_solve;
 
-/* One island. Its cliques, links and couplings are ranges of sorted lists; its matrix is dense or
-   sparse. */
+/* One island. Its cliques, links and couplings are ranges of sorted lists; its matrix is dense or sparse. */
 typedef struct icfi_island {
     int32_t cliques, links, couplings, unknowns, runs;
     const int32_t *clique, *link, *coupling;
@@ -6525,8 +6513,7 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     return ICF_RESULT_OK;
 }
 
-/* The most units that a problem can have: two per contact, one per row, two more for torsion and
-   rolling */
+/* The most units that a problem can have: two per contact, one per row, two more for torsion and rolling */
 static size_t icfi_units_most(const icf_problem* p)
 {
 #ifdef ICF_NO_INTERIOR_POINT
@@ -7275,8 +7262,8 @@ static void icfi_half_solve(int32_t n, const icf_real* factor, icf_real* x)
     ICFI_WIDEST_END();
 }
 
-/* W += K A^-1 K' of a large clique, with K in scratch. Each row takes half of a solve, because A^-1 =
-   L'^-1 D^-1 L^-1. */
+/* W += K A^-1 K' of a large clique, with K in scratch. Each row takes half of a solve, because
+   A^-1 = L'^-1 D^-1 L^-1. */
 static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, const icf_real* factor,
                               icf_real w[36])
 {
@@ -7319,8 +7306,8 @@ static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
     return 1;
 }
 
-/* Writes J^-1 of all bodies into s->start, which no island uses yet. Its first number is 0 for any other
-   clique of 6. */
+/* Writes J^-1 of all bodies into s->start, which no island uses yet. Its first number is 0 for
+   any other clique of 6. */
 static void icfi_invert_bodies(icfi_solve* s)
 {
     int32_t c;
@@ -7331,8 +7318,7 @@ static void icfi_invert_bodies(icfi_solve* s)
     }
 }
 
-/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, with X = -[r]x and light = 1 /
-   m */
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, with X = -[r]x and light = 1 / m */
 static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, const icf_real j[6],
                                    icf_real* w)
 {
@@ -7413,8 +7399,8 @@ static icf_real icfi_block_w(const icf_real* w, int32_t ld)
     return ICF_SQRT(sum + y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) / 3;
 }
 
-/* The same for the velocity l + a x p of the point p of a link of 6 rows. It needs no axes of the
-   contact: they only rotate the block, and the norm of S W S' is the same. */
+/* The same for the velocity l + a x p of the point p of a link of 6 rows. It needs no axes of the contact:
+   they only rotate the block, and the norm of S W S' is the same. */
 static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
 {
     icf_real t[18], block[9];
@@ -7493,9 +7479,9 @@ static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const
     }
 }
 
-/* The largest dt^2 k, or 1 / Rn, that a contact can have beside its mass, with `room` for digits. A
-   harder contact gives by next to nothing, and its impulse would be only the rounding of its velocity.
-   Where nothing moves, w is 0, and squares must still be finite. */
+/* The largest dt^2 k, or 1 / Rn, that a contact can have beside its mass, with `room` for digits. A harder
+   contact gives by next to nothing, and its impulse would be only the rounding of its velocity. Where
+   nothing moves, w is 0, and squares must still be finite. */
 static icf_real icfi_hardest(icf_real w, icf_real room)
 {
     return 1 / icfi_max(room * ICFI_EPSILON * w, ICFI_TINY);
@@ -7520,8 +7506,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     int32_t rows = s->p->link_rows[link], i;
     icf_real v0[3], eps;
     icf_result result;
-    /* s and bias are set, icfi_contact_term writes the whole term, and icfi_evaluate writes the
-       rest. But contacts of bodies that nothing moves are in no island, and are not evaluated. */
+    /* s and bias are set, icfi_contact_term writes the whole term, and icfi_evaluate writes the rest. But a
+       contact where nothing can move is in no island and is not evaluated, so these are cleared here. */
     for (i = 0; i < 3; i++) {
         state->v[i] = state->price.impulse[i] = 0;
         state->spin[i] = state->spin_impulse[i] = 0;
@@ -7699,8 +7685,8 @@ ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t
     return island->dense + island->place[b] - *ld * island->place[a];
 }
 
-/* Adds K' W K of a link with any blocks; W is stored by columns. `edge` is the number of its first pair,
-   and is counted on. */
+/* Adds K' W K of a link with any blocks; W is stored by columns. `edge` is the number of its first
+   pair, and is counted on. */
 static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
                                  const icf_real* w, int32_t* edge)
 {
@@ -8143,8 +8129,8 @@ ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf
     ICFI_K(icfi_add_six)(r, sign, to + 5 * ld);
 }
 
-/* Adds K' W K of a link of free bodies with 3 or 6 rows, as icfi_assemble_blocks does. w and t are room
-   for W and T. */
+/* Adds K' W K of a link of free bodies with 3 or 6 rows, as icfi_assemble_blocks does. w and t are room for
+   W and T. */
 ICFI_INLINE_K void ICFI_K(icfi_assemble_levers)(const icfi_solve* s, icfi_island* island,
                                                 int32_t rows, int32_t link, int32_t* edge,
                                                 icf_real w[36], icf_real t[2][36])
@@ -8376,8 +8362,9 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 
 /* ---- the Newton matrix ---- */
 
-/* Marks where a part of the work begins, for a benchmark that defines it (bench/clutter.c): A ssembly, F
-   actor and solves with it, L ine search, all else of the I terations, P attern, R est */
+/* Marks where a part of the work begins, for a benchmark that defines it (bench/clutter.c): 'A'
+   assembly, 'F' the factor and solves with it, 'L' the line search, 'I' all else of the iterations, 'P'
+   the pattern, 'R' the rest */
 #ifndef ICFI_PROFILE
 #define ICFI_PROFILE(part)
 #endif
@@ -8426,8 +8413,8 @@ static void icfi_stiffen(const icfi_solve* s, icfi_island* island, icf_real part
     }
 }
 
-/* Assembles and factors H. If rounding has made H indefinite, as happens in float, its diagonal is raised
-   a little, and more at each further try. */
+/* Assembles and factors H. If rounding has made H indefinite, as happens in float, its diagonal is raised a
+   little, and more at each further try. */
 static int icfi_factor(icfi_solve* s, icfi_island* island)
 {
     icf_real part = 8 * ICFI_EPSILON;
@@ -8443,8 +8430,7 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
         } else if (icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK) {
             return 1;
         }
-        /* couplings can make A indefinite although its blocks are good; the caller has to learn of
-           that */
+        /* couplings can make A indefinite although its blocks are good; the caller has to learn of that */
         if (island->couplings) break;
     }
     return 0;
@@ -8488,8 +8474,8 @@ static int icfi_solve_for(icfi_solve* s, icfi_island* island)
     return 1;
 }
 
-/* dv = -A^-1 gradient with the cliques' own blocks; the cost falls along it, too. It serves where
-   rounding has spoilt H, or where conjugate gradients get nowhere. */
+/* dv = -A^-1 gradient with the cliques' own blocks; the cost falls along it, too. It serves where rounding
+   has spoilt H, or where conjugate gradients get nowhere. */
 static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
 {
     int32_t k, i;
@@ -8599,8 +8585,8 @@ static int icfi_try_line(icfi_solve* s, const icfi_island* island, icf_real alph
 
 /* Finds the step to the minimum along the line: Newton's method on the slope, kept inside the bracket of
    its sign, until the slope is at most the part `exact` of the slope at the start. The slope grows along
-   the line. So from one trial to the next, the cost changes by at most the distance times the slope at
-   the later trial. A step is taken only if these falls and rises add up to a fall. */
+   the line. So from one trial to the next, the cost changes by at most the distance times the slope at the
+   later trial. A step is taken only if these falls and rises add up to a fall. */
 static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0, icf_real exact)
 {
     icf_real low = 0, high = -1, alpha = 1, fall = 0, wide = 0, next, rise;
