@@ -8638,37 +8638,44 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
 
 /* ---- thresholds ----
 
-   As those of >>evaluation */
+   As in >>evaluation. */
 
 // clang-format off
-static const icf_real icfi_cost_rounding = 16;        /* of a cost: costs nearer to each other are the same */
-static const icf_real icfi_sum_rounding = 4;          /* of a gradient, likewise */
-static const icf_real icfi_small_step = 100;          /* of the momentum: after so small a step the next
-                                                         squares the error, unless rounding is all that is
-                                                         left */
-static const icf_real icfi_floor_step = 16;           /* squared, of a clique's speed: moves nothing */
-static const icf_real icfi_impulse_share = 10;        /* tolerances, with impulses alone for a scale */
-static const icf_real icfi_settled_error = ICF_R(0.01); /* of a start that nothing better is looked for */
-static const icf_real icfi_settled_share = ICF_R(0.1); /* the same, with impulses alone for a scale */
-static const icf_real icfi_exact = ICF_R(1e-3);       /* the part of the slope that a search may leave,
+static const icf_real icfi_cost_rounding = 16;        /* of a cost: costs nearer to each other count as
+                                                         equal */
+static const icf_real icfi_sum_rounding = 4;          /* of the terms of a gradient: a smaller gradient is
+                                                         rounding */
+static const icf_real icfi_small_step = 100;          /* of the momentum: after so small a step Newton's
+                                                         method squares the error at each step, unless only
+                                                         rounding is left */
+static const icf_real icfi_floor_step = 16;           /* squared, of a clique's speed: a smaller step moves
+                                                         nothing */
+static const icf_real icfi_impulse_share = 10;        /* tolerances: the bound on the gradient relative to
+                                                         the impulses alone */
+static const icf_real icfi_settled_error = ICF_R(0.01); /* a start with a smaller error is kept as it is */
+static const icf_real icfi_settled_share = ICF_R(0.1); /* the same, relative to the impulses alone */
+static const icf_real icfi_exact = ICF_R(1e-3);       /* the part of the slope that a line search may leave,
                                                          with duals */
-static const icf_real icfi_exact_plain = ICF_R(0.01); /* without: a direction is worth fewer trials then */
-static const icf_real icfi_whole_gain = ICF_R(0.9);   /* what it makes of the error, taken without a search */
+static const icf_real icfi_exact_plain = ICF_R(0.01); /* without duals: a direction is then worth fewer
+                                                         trials */
+static const icf_real icfi_whole_gain = ICF_R(0.9);   /* a whole step stays if it brings the error below this
+                                                         part of the best */
 enum {
-    ICFI_STUCK = 20,                                  /* steps that lower neither the error nor the cost:
-                                                         is it rounding? More are lost at the floor, fewer
-                                                         look for it while corners are turned */
-    ICFI_IDLE = 4,                                    /* small steps that do not halve the error, until it
+    ICFI_STUCK = 20,                                  /* steps that lower neither the error nor the cost,
+                                                         before a test for rounding. More waste steps at the
+                                                         floor; fewer run the test while corners are
+                                                         turned */
+    ICFI_IDLE = 4,                                    /* small steps that do not halve the error, before this
                                                          is the floor */
-    ICFI_IDLE_FULL = 2,                               /* the same, where the line search agrees with the
+    ICFI_IDLE_FULL = 2,                               /* the same, if the line search agrees with the
                                                          model */
-    ICFI_HALVINGS = 60                                /* of a step that leads over a barrier: nothing is
-                                                         left of it then */
+    ICFI_HALVINGS = 60                                /* of a step that leads over a barrier: then nothing is
+                                                         left of it */
 };
 // clang-format on
 
-/* Where the best velocity is. All islands add to the history: `before` holds the sums over those that
-   are done. */
+/* Adds the best velocity to the history. All islands share the history: `before` holds the sums over the
+   islands that are done. */
 static void icfi_record(icfi_solve* s, const icfi_island* island)
 {
     const icf_options* o = s->options;
@@ -8685,15 +8692,15 @@ static void icfi_record(icfi_solve* s, const icfi_island* island)
     h->momentum_error = icfi_max(h->momentum_error, best->momentum_error);
 }
 
-/* What a potential costs by itself, about: the least of what it costs at v*, and of what moving it out
-   of the way does. `x` is how fast that is. */
+/* About how much energy a potential holds: the smaller of its cost at v* and the energy that moves it out of
+   the way at the speed x. */
 static icf_real icfi_own_energy(icf_real cost, icf_real x, icf_real w)
 {
     icf_real energy = w > 0 ? x * x / (2 * w) : 0;
     return icfi_max(0, icfi_min(cost, energy));
 }
 
-/* Their sum, a scale of the cost, when potentials have been evaluated at v* */
+/* The sum of those energies, a scale of the cost. Potentials must have been evaluated at v*. */
 static icf_real icfi_scale_of_cost(const icfi_solve* s, const icfi_island* island)
 {
     icf_real sum = 0;
@@ -8724,7 +8731,7 @@ static void icfi_copy_motion(const icfi_island* island, const icf_real* from, ic
     }
 }
 
-/* Goes to v, and finds all that is to know there. */
+/* Goes to v, and evaluates everything there. */
 static void icfi_evaluate_at(icfi_solve* s, icfi_island* island, const icf_real* v)
 {
     icfi_copy_motion(island, v, s->v);
@@ -8738,7 +8745,8 @@ static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
     return icfi_scale_of_cost(s, island);
 }
 
-/* Whether the island's v is v* because no potential does anything there */
+/* Goes to v* and answers 1 if no potential acts there; else leaves s->v unchanged. own: a scale of the
+   cost */
 static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
 {
     icfi_copy_motion(island, s->v, s->from);
@@ -8748,8 +8756,8 @@ static int icfi_is_free(icfi_solve* s, icfi_island* island, icf_real* own)
     return 0;
 }
 
-/* SAP (26); and ten times that with the impulses alone for a scale. A fast body's momentum would hide an
-   error as large as its friction. */
+/* SAP (26), and a second bound, ten times looser, relative to the impulses alone: a fast body's momentum
+   would hide an error as large as its friction. */
 static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
 {
     icf_real tolerance = s->options->tolerance;
@@ -8767,7 +8775,8 @@ static void icfi_stop_island(icfi_solve* s, icfi_island* island)
     icfi_evaluate(s, island);
 }
 
-/* Whether something moves, and no clique by more than the tolerance of the momentum that the step gives it */
+/* Answers 1 if something moves, but no clique has more momentum than the tolerance times A v*, its free
+   momentum. */
 static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
 {
     icf_real square = s->options->tolerance * s->options->tolerance;
@@ -8783,10 +8792,9 @@ static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
     return moves;
 }
 
-/* Whether a step in a row starts where the last one ended, as at rest: nothing better needs to be looked
-   for. What hardly moves, and need not move at all to meet the tolerance, stops: the last of a movement that
-   has ended goes on otherwise for as long as the tolerance lets it, and stiff contacts are never quite where
-   they were. */
+/* Whether the start needs no improvement because the last step ended there, as at rest. An island that hardly
+   moves, and meets the tolerance at v = 0 too, is stopped. Otherwise the last remnant of a movement would go
+   on for as long as the tolerance lets it, and stiff contacts would never quite be where they were. */
 static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 {
     if (!s->guesses) return 0;
@@ -8802,8 +8810,8 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
            island->gradient < icfi_settled_share * island->impulse;
 }
 
-/* Moves a start that a barrier forbids, or where impulses overflow, to v = 0: there the one allows
-   everything but a bias, and the others are small. */
+/* Moves a start to v = 0 if a barrier forbids it or impulses overflow there. At v = 0 a barrier allows
+   everything but a bias, and impulses are small. */
 static int icfi_make_feasible(icfi_solve* s, icfi_island* island)
 {
     icfi_evaluate(s, island);
@@ -8819,7 +8827,7 @@ static icf_stop icfi_out_of_budget(const icfi_solve* s, const icfi_island* islan
     return ICF_STOP_NONE;
 }
 
-/* Converged, or rounding is all there is, or the caller's wish */
+/* Converged, down to rounding, stopped by the caller, or out of budget */
 static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
 {
     const icf_options* o = s->options;
@@ -8833,9 +8841,9 @@ static icf_stop icfi_should_end(icfi_solve* s, icfi_island* island)
     return icfi_out_of_budget(s, island);
 }
 
-/* Adds to `sum`, the impulses of a link, the most that rounding of velocities changes those of a contact by.
-   Velocities are sums of terms of the sizes `terms`. The Hessian is that of where the contact presses, if
-   rounding can lead there. */
+/* Adds to `sum`, the impulses of a link, a bound on how much rounding of velocities changes the impulses of a
+   contact. terms: the sizes of the terms that add up to the velocities. The Hessian is taken where the
+   contact presses, if rounding can lead there. */
 static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const icf_real* terms,
                               icf_real* sum)
 {
@@ -8876,8 +8884,9 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     }
 }
 
-/* What rounding makes of the impulse of a row whose velocity is a sum of terms of the size `terms`: with the
-   steepest of the slopes that it can lead to, for a limit that is just open closes by rounding alone */
+/* A bound on how much rounding changes the impulse of a row. terms: the size of the terms that add up to its
+   velocity. It uses the steepest slope within reach of rounding, because rounding alone can close a limit
+   that is just open. */
 static icf_real icfi_row_rounding(const icfi_row_state* r, icf_real terms)
 {
     const icf_real x = terms + ICF_FABS(r->term.target), reach = 2 * ICFI_EPSILON * x;
@@ -8887,7 +8896,7 @@ static icf_real icfi_row_rounding(const icfi_row_state* r, icf_real terms)
     return x * icfi_max(ICF_FABS(r->price[2]), icfi_max(ICF_FABS(below[2]), ICF_FABS(above[2])));
 }
 
-/* The sizes of the terms of which the velocities of a link are sums */
+/* The sizes of the terms that add up to the velocities of a link */
 static void icfi_sum_terms(const icfi_solve* s, int32_t link, icf_real* terms)
 {
     const icf_problem* p = s->p;
@@ -8904,7 +8913,7 @@ static void icfi_sum_terms(const icfi_solve* s, int32_t link, icf_real* terms)
     }
 }
 
-/* Adds the sizes of the impulses of a contact to those of its link. */
+/* Adds the sizes of a contact's impulses to the impulses of its link. */
 static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* sum)
 {
     int32_t i, j;
@@ -8915,8 +8924,8 @@ static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* 
     }
 }
 
-/* How large a gradient rounding explains: rounding of momenta and impulses, and, with `of_velocities`, of
-   velocities too, which stiff contacts magnify. */
+/* The largest gradient that rounding explains: rounding of momenta and impulses, and, with `of_velocities`,
+   of velocities too. Stiff contacts magnify the rounding of velocities. */
 static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_velocities)
 {
     const icf_problem* p = s->p;
@@ -8964,12 +8973,11 @@ static int icfi_is_rounding(icfi_solve* s, const icfi_island* island)
     return !(island->gradient > icfi_rounding(s, island, 1));
 }
 
-/* Whether rounding is all that is left: each clique moves by less than the rounding of its velocity, and
-   rounding explains the gradient (what rests on the ground and slides has a velocity across it that is
-   rounded by far less than that along it); or
-   Newton's steps are so small that the method should be squaring the error each time, and after four it
-   has not even halved, or after two where the line search agrees with the model: `idle` of them.
-   `small`: so is the next. */
+/* Whether only rounding is left. Either each clique moves by less than the rounding of its velocity, and
+   rounding explains the gradient. (Both tests are needed: a body that slides on the ground has a normal
+   velocity with far less rounding than its sliding velocity.) Or Newton's steps are so small that each should
+   square the error, and `idle` of them have not even halved it: four, or two if the line search agrees with
+   the model. small: the next step is that small too */
 static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alpha, int small,
                          int32_t idle)
 {
@@ -8988,8 +8996,8 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
     return alpha == 0 || icfi_is_rounding(s, island);
 }
 
-/* v += alpha dv, and all that is to know there. Where rounding has led over a barrier after all, the
-   step is halved; 0 if nothing is left of it. */
+/* v += alpha dv, and evaluates everything there. If rounding has led over a barrier after all, halves the
+   step; answers 0 if nothing is left of it. */
 static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
 {
     int32_t tries, k, i;
@@ -9006,7 +9014,7 @@ static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
     return 0;
 }
 
-/* Whether A of an island is positive definite, as far as there is a factor to tell */
+/* Whether A of an island is positive definite. Answers 1 if there is no factor to tell. */
 static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
 {
     if (island->sparse.mode == ICF_SPARSE_ITERATIVE) return 1;
@@ -9014,7 +9022,8 @@ static int icfi_mass_is_good(icfi_solve* s, icfi_island* island)
     return icf_sparse_factor(&island->sparse, NULL) == ICF_RESULT_OK;
 }
 
-/* Hessians with the duals of friction, which start afresh, or take the step in s->dv */
+/* Works on the duals of friction of all contacts: Hessians with them, started afresh or not, or the step in
+   s->dv. */
 static void icfi_each_dual(icfi_solve* s, const icfi_island* island, icfi_dual_use use)
 {
     int32_t k, j;
@@ -9027,26 +9036,27 @@ static void icfi_each_dual(icfi_solve* s, const icfi_island* island, icfi_dual_u
     }
 }
 
-/* What of a cost is rounding */
+/* The part of a cost that is rounding */
 static icf_real icfi_cost_noise(icf_real cost)
 {
     return icfi_cost_rounding * ICFI_EPSILON * ICF_FABS(cost);
 }
 
-/* How Newton's method goes: the least error, how many steps have not halved it, and how many of these
-   have not lowered the cost by more than rounding either */
+/* The progress of Newton's method. best: the least error; stale: steps since it last halved; stuck: steps
+   since it last halved or the cost fell by more than rounding; cost: the cost at that time */
 typedef struct icfi_progress {
     icf_real best, cost;
     int32_t stale, stuck, steps;
-    int32_t idle; /* of the stale, those after a small step: others may have turned corners */
-    int small;    /* the last step was */
-    int plain;    /* the Hessian itself, without duals */
+    int32_t idle; /* of the stale steps, those after a small step: the others may have turned
+                     corners */
+    int small;    /* the last step was small */
+    int plain;    /* uses the Hessian itself, without duals */
 } icfi_progress;
 
 static const icfi_progress icfi_no_progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0, 0, 0, 0, 0};
 
-/* The whole of Newton's step, without a search: it stays if the cost falls, and the error below the least so
-   far. That is often so where impulses to expect were given. */
+/* Takes the whole of Newton's step, without a search. The step stays if the cost does not rise and the error
+   falls below the least so far. It often does if the caller gave impulses to expect. */
 static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progress* progress)
 {
     icf_real cost = island->cost;
@@ -9063,7 +9073,8 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
     return 0;
 }
 
-/* Newton's step: from s->v to the minimum along the direction. NONE, or FLOOR where there is none. */
+/* One step of Newton's method: from s->v to the minimum along the direction. Answers FLOOR if there is no
+   step, else NONE. */
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
     icf_real slope = 0, step = 0, few = icfi_small_step * ICFI_EPSILON * island->motion, alpha;
@@ -9080,7 +9091,7 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
             step += s->dp[i] * s->dv[i];
         }
     }
-    /* only couplings can make an A of good blocks a bad one: convex it is not */
+    /* only couplings can spoil an A of good blocks: the problem is then not convex */
     if (island->couplings && (step < 0 || (!good && !icfi_mass_is_good(s, island)))) {
         island->convex = 0;
         return ICF_STOP_FLOOR;
