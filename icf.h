@@ -9132,9 +9132,9 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
    icfi_path, icfi_warm_units */
 
 /* Newton's method is slow where contacts change between sticking, sliding and open: the gradient there
-   saturates, and every iteration moves a few contacts past their corner. The same minimum is that
-   of a conic problem, which a primal-dual interior-point method finds in 10 to 16 iterations whatever
-   the stiffness and the start, with the same matrix A + sum K' W K.
+   saturates, and every iteration moves a few contacts past their corner. A conic problem has the same
+   minimum. A primal-dual interior-point method solves it in 10 to 16 iterations whatever the stiffness
+   and the start, with the same matrix A + sum K' W K.
 
    Each potential becomes one or two units. A unit has a slack s in a second-order cone, s0 >= |sr|, and
    an impulse lambda in the same cone, orthogonal to it at the solution:
@@ -9147,51 +9147,50 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
        sap        s = (vn - vhat, mu v1, mu v2) + R lambda       no u
        motor      s = (u, v - target + lambda_1 / slope)         ell = c u: the effort limit
 
-   Minimising over u brings s onto its cone, and gives back the potential; b is where the law's force ends.
-   A sphere of radius r is a cone of the same kind cut at s3 = eps, which is what makes friction smooth.
-   Torsion, rolling and dry friction are units of friction, limits of a normal law. Holonomic and
-   quadratic rows, motors without limit and constant forces are linear, and need none.
+   Minimising over u brings s onto its cone, and gives back the potential. The law's force ends at the
+   velocity b.
+   A sphere of radius r is a cone of the same kind cut at s3 = eps; the cut makes friction smooth.
+   Torsion, rolling and dry friction are units of friction. Limits are units of a normal law. Holonomic and
+   quadratic rows, motors without limit and constant forces are linear, and need no unit.
 
    An iteration linearises all of that around a target s o lambda = sigma m, scales it by Nesterov and
-   Todd's W (W lambda = W^-1 s), eliminates s, u, lambda, and is left with A + sum B' Theta B. It predicts
-   (target 0), corrects for the second order (Mehrotra) unless that halves the step, and corrects
-   for centrality (Gondzio).
-   The forms of Theta and of the right-hand sides are those that lose no digits as s reaches the
-   boundary of its cone, where det s = s0^2 - |sr|^2 is down to 1e-13 of s0^2. */
+   Todd's W (W lambda = W^-1 s), and eliminates s, u, lambda. The matrix A + sum B' Theta B remains. The
+   iteration predicts (target 0), corrects for the second order (Mehrotra) unless that halves the step, and
+   corrects for centrality (Gondzio).
+   The formulas for Theta and for the right-hand sides lose no digits as s reaches the boundary of its
+   cone, where det s = s0^2 - |sr|^2 falls to 1e-13 of s0^2. */
 
-/* How the interior point method goes since its units began */
+/* The state of the interior point method since its units began */
 typedef struct icfi_path {
-    int expected;        /* its units began at impulses to expect */
+    int expected;        /* its units began from the impulses to expect */
     icf_real mean;       /* of s.lambda / omega, over the units */
-    icf_real alpha;      /* what of its direction the last iteration went */
-    icf_real common;     /* what of it every unit went */
-    icf_real unbalanced; /* what is left of the balance of momentum that was missing */
-    int32_t steps, slow; /* iterations; those in a row that led nowhere */
-    int whole;           /* s->v is the whole step, not where the units are: that is s->hold */
+    icf_real alpha;      /* the part of its direction that the last iteration went */
+    icf_real common;     /* the part that every unit went */
+    icf_real unbalanced; /* the part of the imbalance of momentum that is left */
+    int32_t steps, slow; /* iterations; slow ones in a row */
+    int whole;           /* s->v is the whole step; the units are at s->hold */
 } icfi_path;
 
 #ifndef ICF_NO_INTERIOR_POINT
 
 /* ---- thresholds ----
 
-   As those of >>evaluation. A step in a row has impulses to expect. */
+   As in >>evaluation. "In a row" means with impulses to expect. */
 
 // clang-format off
-static const icf_real icfi_inside = ICF_R(0.99);      /* what of the way to the edge of its cones a unit
-                                                         goes */
-static const icf_real icfi_unit_ahead = ICF_R(1.3);   /* units go so much farther, in a row, than the one
-                                                         that stands in the way: measured, iterations fall
-                                                         by 5 per cent, and no more with longer steps */
-static const icf_real icfi_least_target = ICF_R(1e-6); /* of the mean: rounding would be next */
-static const icf_real icfi_good_reach = ICF_R(0.9);   /* a step, in a row, that no corrector has to
-                                                         lengthen */
-static const icf_real icfi_longer = ICF_R(1.5);       /* so much longer a step is what a corrector is to
-                                                         allow */
-static const icf_real icfi_longer_by = ICF_R(0.1);    /* or longer by this part of the whole */
+static const icf_real icfi_inside = ICF_R(0.99);      /* the part of the way to the edge of its cones that a
+                                                         unit goes */
+static const icf_real icfi_unit_ahead = ICF_R(1.3);   /* in a row, units go this much farther than the unit
+                                                         that blocks them. Measured: 5 per cent fewer
+                                                         iterations, and no gain from longer steps */
+static const icf_real icfi_least_target = ICF_R(1e-6); /* of the mean: below it is rounding */
+static const icf_real icfi_good_reach = ICF_R(0.9);   /* in a row, a step so long needs no corrector */
+static const icf_real icfi_longer = ICF_R(1.5);       /* a corrector is to lengthen a step by this factor */
+static const icf_real icfi_longer_by = ICF_R(0.1);    /* or by this part of the whole */
 enum {
-    ICFI_CORRECTORS = 3,                              /* of Gondzio: a direction takes half the time of a
+    ICFI_CORRECTORS = 3,                              /* Gondzio's: a direction takes half the time of a
                                                          factor */
-    ICFI_CORRECTORS_ROW = 1                           /* in a row, where one is near enough */
+    ICFI_CORRECTORS_ROW = 1                           /* in a row one is enough */
 };
 // clang-format on
 
@@ -9207,7 +9206,7 @@ ICFI_HOT icf_real icfi_dot3(const icf_real* x, const icf_real* y)
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
 }
 
-/* x / x0, of which squares neither over- nor underflow */
+/* x / x0: its squares neither overflow nor underflow */
 ICFI_HOT void icfi_by_first(const icf_real x[4], icf_real y[4])
 {
     icf_real i = 1 / x[0];
@@ -9223,8 +9222,8 @@ ICFI_HOT icf_real icfi_det(const icf_real s[4])
     return (s[0] - r) * (s[0] + r);
 }
 
-/* ell, its slope and its curvature at u: the law at the velocity from - u, continued beyond its end by
-   its curvature there, where it is never active at the solution */
+/* ell's slope and curvature at u. ell is the law at the velocity from - u. Beyond its end the law goes on
+   with its curvature there; the solution is never in that part. */
 ICFI_HOT int icfi_unit_law(const icfi_unit* t, icf_real u, icf_real* slope, icf_real* bend)
 {
     icf_real out[3];
@@ -9263,7 +9262,7 @@ ICFI_HOT void icfi_unit_scale(icfi_unit* t)
         t->th00 = t->bend * t->k0;
         return;
     }
-    /* by their first numbers, so that squares neither over- nor underflow */
+    /* divided by their first numbers: squares then neither overflow nor underflow */
     by_lam = 1 / t->lam[0];
     for (k = 0; k < 3; k++) {
         x[k] = t->s[k + 1] * by_s;
@@ -9325,7 +9324,7 @@ ICFI_HOT void icfi_unit_theta(const icfi_unit* t, const icf_real x[4], icf_real 
     y[3] = t->side * x[3] + q * t->axis[2];
 }
 
-/* What the direction for the target p takes of the impulse if v stays: d0 */
+/* d0: how the direction for the target p changes the impulse if v stays */
 ICFI_HOT void icfi_unit_target(icfi_unit* t)
 {
     const icf_real* p = t->p;
@@ -9404,8 +9403,8 @@ ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
     t->d.s[0] += t->d.u;
 }
 
-/* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), over
-   s0. The cone is convex, so there is nothing to solve for where the end of the step is inside. */
+/* The longest step up to `most` along d that keeps s in its cone: the first root of det(s + alpha d), divided
+   by s0. The cone is convex, so if the end of the step is inside there is nothing to solve. */
 ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_real most)
 {
     icf_real a, b, c, root, den, x[4], y[4], i;
@@ -9454,7 +9453,7 @@ ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], i
     x[3] += z[3];
 }
 
-/* The target s o lambda = mu omega, in the first order */
+/* The target s o lambda = mu omega, to first order */
 ICFI_HOT void icfi_unit_set_target(icfi_unit* t, icf_real mu)
 {
     icf_real f = mu * t->omega * t->by_s;
@@ -9469,7 +9468,7 @@ ICFI_HOT void icfi_unit_set_target(icfi_unit* t, icf_real mu)
     t->p[3] = -t->lam[3] - f * t->s[3];
 }
 
-/* Mehrotra's after a predictor: that, less the second order of both sides */
+/* Mehrotra's corrector after a predictor: the target, less the second-order terms of both equations */
 ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
 {
     icf_real a[4], b[4], c[4], slope, bend;
@@ -9491,7 +9490,7 @@ ICFI_HOT void icfi_unit_correct(icfi_unit* t, icf_real mu)
     }
 }
 
-/* And back to the first order */
+/* Back to the first-order target */
 ICFI_HOT void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
 {
     icf_real slope, bend;
@@ -9499,13 +9498,14 @@ ICFI_HOT void icfi_unit_uncorrect(icfi_unit* t, icf_real mu)
     if (t->law && icfi_unit_law(t, t->u, &slope, &bend)) t->ru = slope - t->lam[0];
 }
 
-/* How far an eigenvalue of s o lambda is outside [0.1, 10], at most 10 from above; in targets */
+/* The distance of an eigenvalue of s o lambda from [0.1, 10], limited to 10 from above; in units of the
+   target */
 ICFI_HOT icf_real icfi_outside(icf_real x)
 {
     return icfi_max(icfi_min(icfi_max(x, ICF_R(0.1)), 10) - x, -10);
 }
 
-/* Gondzio's: pulls what the products s o lambda would be at a longer step into [0.1, 10] mu omega */
+/* Gondzio's corrector: pulls the products s o lambda at a longer step into [0.1, 10] mu omega */
 ICFI_HOT void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_real by_mu)
 {
     icf_real a[4], b[4], x[4], c[4], r, target = mu * t->omega, by = by_mu * t->by_omega, low, high;
@@ -9565,8 +9565,8 @@ ICFI_HOT void icfi_unit_velocity(const icfi_solve* s, const icfi_unit* t, int ch
     }
 }
 
-/* B' x, x = lambda + d0, is the impulse of the contact or row that a unit is of: each of its numbers
-   is that of one unit. */
+/* Writes the impulse B' x, x = lambda + d0, to the unit's contact or row. Each number of that impulse comes
+   from one unit. */
 ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
@@ -9595,7 +9595,7 @@ ICFI_HOT void icfi_unit_set_impulse(icfi_solve* s, const icfi_unit* t)
     }
 }
 
-/* B' Theta B is the Hessian there. */
+/* Writes the Hessian B' Theta B. */
 ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
 {
     icfi_contact_state* c = s->contact + t->of;
@@ -9632,7 +9632,7 @@ ICFI_HOT void icfi_unit_set_hessian(icfi_solve* s, const icfi_unit* t)
     }
 }
 
-/* Impulses and Hessians that no unit has: linear or constant */
+/* Impulses and Hessians of the potentials without units, linear or constant */
 static void icfi_linear_prices(icfi_solve* s, const icfi_island* island)
 {
     int32_t k, j;
@@ -9681,9 +9681,9 @@ static icf_real icfi_unit_inverse(const icfi_unit* t, icf_real n, icf_real scale
     return low;
 }
 
-/* A unit at the start: s = (eps + reach, 0, 0, eps), of which the last is what it has to be, and lambda
-   = m s^-1, so that s o lambda = m. Where eps is 0 both are along the axis of the cone; where it is large,
-   as that of regularised friction is under a hard contact, it would be a residual above all others. */
+/* Starts a unit at s = (eps + reach, 0, 0, eps) and lambda = m s^-1, so that s o lambda = m. The last number
+   of s must be eps. If eps is 0, both lie along the axis of the cone. A large eps, as in regularised friction
+   under a hard contact, would otherwise be the largest of all residuals. */
 static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
 {
     icf_real lam = ICF_SQRT(m0 / t->w), reach = ICF_SQRT(m0 * t->w), det;
@@ -9696,7 +9696,7 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
         lam = icfi_min(icfi_max(guess, lam / 100), lam * 100);
         reach = m0 / lam;
     }
-    reach = icfi_max(reach, t->eps / 1000); /* or rounding would put s onto its cone */
+    reach = icfi_max(reach, t->eps / 1000); /* otherwise rounding would put s onto its cone */
     t->s[0] = t->eps + reach;
     t->s[3] = t->eps;
     det = reach * (reach + 2 * t->eps); /* of s */
@@ -9709,16 +9709,16 @@ static void icfi_unit_start(icfi_unit* t, icf_real m0, icf_real guess)
         icf_real slope = 0, bend = 0;
         t->least = 0;
         t->u = icfi_unit_inverse(t, lam, reach);
-        /* without a corner the curvature may be 0: a little of what it is here */
+        /* without a corner the curvature may be 0: use a small part of the curvature here */
         (void)icfi_unit_law(t, t->u, &slope, &bend);
         t->least = bend * ICF_R(1e-12);
         if (t->corner == 0 && t->ends) t->corner = t->least;
     }
 }
 
-/* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - w lambda_r = z, where square is |z|^2,
-   pull w c and least m / c: the root of f = s0 (1 - square / (s0 + pull)^2) - least that has lambda in its
-   cone, by Newton's method inside its bracket */
+/* s0 of a unit of friction with s o lambda = m, lambda_0 = c and sr - w lambda_r = z. pull: w c; least: m /
+   c; square: |z|^2. It is the root of f = s0 (1 - square / (s0 + pull)^2) - least that has lambda in its
+   cone, by Newton's method inside its bracket. */
 static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real least)
 {
     icf_real z = ICF_SQRT(square), low = icfi_max(0, z - pull), high = z + least, x = high;
@@ -9731,8 +9731,7 @@ static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real le
         } else {
             low = x;
         }
-        if (ICF_FABS(f) <= ICF_R(1e-3) * least)
-            break; /* as near the central path as it needs to be */
+        if (ICF_FABS(f) <= ICF_R(1e-3) * least) break; /* near enough to the central path */
         if (!(next > low && next < high)) next = low + (high - low) / 2;
         if (!(next > low && next < high)) return high;
         x = next;
@@ -9740,9 +9739,9 @@ static icf_real icfi_friction_center(icf_real square, icf_real pull, icf_real le
     return x;
 }
 
-/* Starts a unit near the velocity `in` and the impulse `guess`, both along 1, 2, n: of all s and lambda with
-   s o lambda = m the pair with the same s - w lambda. Where it sticks or presses that is nearly the impulse,
-   and where it slips or is open nearly the velocity. */
+/* Starts a unit near the velocity `in` and the impulse `guess`, both along 1, 2, n. Of all s and lambda with
+   s o lambda = m it takes the pair with the same s - w lambda. Where the contact sticks or presses, lambda is
+   nearly the guess; where it slips or is open, s follows the velocity. */
 static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real guess[3], icf_real m)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
@@ -9772,7 +9771,7 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
         r = ICF_SQRT(q);
         high = z[0] + r;
         low = z[0] - r;
-        /* the root of x (x - z) = w m, of which the sum cancels where z is below 0 */
+        /* the root of x (x - z) = w m. For z < 0 the sum would cancel */
         high = high > 0 ? (high + ICF_SQRT(high * high + f)) / 2
                         : f / (2 * (ICF_SQRT(high * high + f) - high));
         low = low > 0 ? (low + ICF_SQRT(low * low + f)) / 2
@@ -9796,8 +9795,8 @@ static void icfi_unit_warm(icfi_unit* t, const icf_real in[3], const icf_real gu
     t->omega = t->by_omega = 1;
 }
 
-/* The units of a contact, or one of its torsion, rolling or a row: w is its inverse effective mass, m0 the
-   product of s and lambda that each begins with. */
+/* Adds the units of a contact, of its torsion or rolling, or of a row. w: its inverse effective mass; m0: the
+   product of s and lambda at the start */
 static void icfi_add_units(icfi_solve* s, icfi_unit_role role, int32_t of, icf_real w,
                            const icfi_cone* cone, int count, icf_real m0, icf_real guess)
 {
@@ -9855,7 +9854,7 @@ static void icfi_row_units(icfi_solve* s, int32_t of, icf_real m0, int warm)
     icfi_add_units(s, ICFI_ROLE_ROW, of, r->w, &cone, count, m0, guess);
 }
 
-/* All units of an island, at the start. m0: the product of s and lambda that each begins with */
+/* Makes all units of an island, at the start. m0: the product of s and lambda at the start */
 static void icfi_make_units(icfi_solve* s, const icfi_island* island, icf_real m0, int warm)
 {
     int32_t k, j;
@@ -9894,15 +9893,15 @@ static icf_real icfi_heaviest_unit(const icfi_solve* s)
 
 /* ---- an iteration ---- */
 
-/* What the targets of units are next */
+/* The next targets of units */
 typedef enum icfi_aim {
     ICFI_AIM_PREDICT,   /* 0, as icfi_interior_factor leaves them */
     ICFI_AIM_CORRECT,   /* Mehrotra's */
     ICFI_AIM_UNCORRECT, /* without the second order */
-    ICFI_AIM_CENTER     /* Gondzio's, added to what they were */
+    ICFI_AIM_CENTER     /* Gondzio's, added to the targets before */
 } icfi_aim;
 
-/* The longest step up to `most` that keeps a unit in its cones, and its barrier where it has a value */
+/* The longest step up to `most` that keeps a unit in its cones, and u below its barrier */
 ICFI_HOT icf_real icfi_unit_reach(const icfi_unit* t, icf_real most)
 {
     if (t->kind == ICFI_UNIT_NORMAL) {
@@ -9924,7 +9923,7 @@ ICFI_HOT icf_real icfi_unit_product(const icfi_unit* t)
     return x * t->by_omega;
 }
 
-/* The mean of that */
+/* The mean of s.lambda / omega over the units */
 static icf_real icfi_interior_mean(const icfi_solve* s)
 {
     icf_real sum = 0;
@@ -9939,8 +9938,8 @@ static icf_real icfi_interior_mean(const icfi_solve* s)
 
 #if defined(ICFI_LAYER) && ICFI_LAYER == 17 /* included by itself: passes over all units */
 
-/* Residuals, scaling and Hessians of all units at s->v, and what icfi_aim_units does, for the target 0.
-   Answers 0 if some law has no value. */
+/* Residuals, scaling, Hessians and impulses of all units at s->v, for the target 0. Answers 0 if some law has
+   no value. */
 ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
 {
     int32_t i;
@@ -9964,7 +9963,7 @@ ICFI_TARGET static int ICFI_K(icfi_scale_units)(icfi_solve* s)
     return 1;
 }
 
-/* The next targets of all units, and the impulses that these make */
+/* The next targets of all units, and their impulses */
 ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_real mu,
                                                icf_real longer)
 {
@@ -9991,7 +9990,7 @@ ICFI_TARGET static void ICFI_K(icfi_aim_units)(icfi_solve* s, icfi_aim aim, icf_
     }
 }
 
-/* The directions of all units. Answers the longest step that every one allows, up to `reach`. */
+/* The directions of all units. Answers the longest step that all units allow, up to `reach`. */
 ICFI_TARGET static icf_real ICFI_K(icfi_direct_units)(icfi_solve* s, icf_real reach)
 {
     int32_t i;
@@ -10005,7 +10004,7 @@ ICFI_TARGET static icf_real ICFI_K(icfi_direct_units)(icfi_solve* s, icf_real re
     return reach;
 }
 
-/* The mean a step alpha away */
+/* The mean after a step alpha */
 ICFI_TARGET static icf_real ICFI_K(icfi_mean_after)(const icfi_solve* s, icf_real alpha)
 {
     icf_real sum = 0;
@@ -10021,8 +10020,8 @@ ICFI_TARGET static icf_real ICFI_K(icfi_mean_after)(const icfi_solve* s, icf_rea
     return sum / (icf_real)s->units;
 }
 
-/* Moves all units by `most` of their direction; what would leave its cones goes nearly up to them, and not
-   less far than `least`, which all can. Answers the mean there. */
+/* Moves all units by `most` of their direction. A unit that would leave its cones goes nearly up to their
+   edge, but no less than `least`, which all units can go. Answers the mean there. */
 ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real least, icf_real most)
 {
     const icf_real guard = 1 + 4 * ICFI_EPSILON;
@@ -10046,7 +10045,7 @@ ICFI_TARGET static icf_real ICFI_K(icfi_move_units)(icfi_solve* s, icf_real leas
             size = icfi_norm3(t->lam + 1) * guard;
             if (size > t->lam[0]) {
                 if (t->kind == ICFI_UNIT_FRICTION || t->kind == ICFI_UNIT_MOTOR) {
-                    /* lambda_0 is the limit, and stays it */
+                    /* lambda_0 is the limit, and must stay */
                     for (k = 1; k < 4; k++) t->lam[k] *= t->lam[0] / size;
                 } else {
                     t->lam[0] = size;
@@ -10085,9 +10084,9 @@ static int icfi_interior_factor(icfi_solve* s, icfi_island* island)
     return good && icfi_factor(s, island);
 }
 
-/* The direction for the next targets of all units, in s->dv and the units. `longer`: the step that
-   CENTER is for. Answers the longest step that every unit allows, up to a little more than 1, as of
-   longer ones nothing depends; -1 if there is no finite direction. */
+/* The direction for the next targets of all units, in s->dv and the units. longer: the step that CENTER aims
+   at. Answers the longest step that every unit allows, or -1 if there is no finite direction. The answer is
+   limited to a little more than 1: nothing depends on longer steps. */
 static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi_aim aim,
                                         icf_real mu, icf_real longer)
 {
@@ -10104,7 +10103,7 @@ static icf_real icfi_interior_direction(icfi_solve* s, icfi_island* island, icfi
     return reach;
 }
 
-/* One iteration of the units from s->v, which is left where it is. 0: no way on. */
+/* One iteration of the units from s->v; s->v does not change. Answers 0 if there is no way on. */
 static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* path)
 {
     icf_real alpha, mean = path->mean, after, sigma, mu, longer, reach;
@@ -10119,14 +10118,14 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
     mu = sigma * mean;
     reach = icfi_interior_direction(s, island, ICFI_AIM_CORRECT, mu, 0);
     if (reach < alpha / 2) {
-        /* so far from where it was taken, or so near to rounding, the second order misleads */
+        /* the second order misleads: it was taken too far away, or rounding is too near */
         reach = icfi_interior_direction(s, island, ICFI_AIM_UNCORRECT, mu, 0);
     }
     if (reach < 0) return 0;
     for (tries = 0; tries < (s->guesses ? ICFI_CORRECTORS_ROW : ICFI_CORRECTORS) &&
                     reach < (s->guesses ? icfi_good_reach : 1);
          tries++) {
-        /* a longer step, if what stands in its way can be pulled aside */
+        /* a corrector may pull aside the units that block a longer step */
         longer = icfi_min(1, icfi_max(icfi_longer * reach, reach + icfi_longer_by));
         icfi_copy_motion(island, s->dv, s->spare);
         alpha = icfi_interior_direction(s, island, ICFI_AIM_CENTER, mu, longer);
@@ -10138,8 +10137,9 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
         icfi_copy_motion(island, s->spare, s->dv);
         break;
     }
-    /* The few units that stand in the way of a longer step stay behind, and the next iteration knows by how
-       much. Far from the answer they would never come along. */
+    /* From impulses to expect, the few units that block a longer step stay behind, and their residuals tell
+       the next iteration by how much. Far from the answer they would never catch up, so there all units stop
+       together. */
     alpha = icfi_min(1, icfi_inside * reach);
     path->common = alpha;
     path->alpha = icfi_min(1, (path->expected ? icfi_unit_ahead : 1) * alpha);
