@@ -10155,9 +10155,9 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
 /* Offers to those below: icfi_check_asked, icfi_find_block, icfi_open, icfi_open_island */
 
 /* An island is solved in phases. Newton's method is fast near the answer, the interior point method far from
-   it. A phase ends when it has done its work, and says which comes next:
+   it. A phase ends when its work is done, and names the next phase:
 
-     phase     who works, from where, until when                                    next
+     phase     method, start and end                                               next
      --------  ------------------------------------------------------------------  --------------------------
      START     Newton's method, from the start, while it is fast                    UNITS
      UNITS     makes the units of the interior point method, at the start           INTERIOR; if none: NEWTON
@@ -10167,85 +10167,87 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
                                                                                     be rounding: NEWTON
      NEWTON    Newton's method, from the best velocity so far, without limit        UNITS, but from far above,
                                                                                     when it takes too long
-     AROUND    Newton's method, from half way between the best velocity and v*      AROUND from half way to
-               or rest, where another phase is stuck far from the answer            rest; END
+     AROUND    if another phase is stuck far from the answer: Newton's method       AROUND from half way to
+               from half way between the best velocity and v*, or rest              rest; END
 
-   START     One iteration, more if the gradient says that the start is near, then on while the error falls.
-             None if impulses to expect were given and the start is not near even so. A body by itself has
-             ten, without duals.
-   UNITS     Each begins with s o lambda at the mean of what contacts cost on their own; at more where
-             friction outweighs that, or the start is far from the balance of momentum.
-   INTERIOR  The error has to be less where cliques are many.
-   POLISH    Where impulses to expect were given the error may rise a little.
+   START     One iteration, or more if the gradient says that the start is near; then on while the error
+             falls. None if the caller gave impulses to expect and the start is not near even so. A body
+             by itself has ten, without duals.
+   UNITS     Each unit begins with s o lambda at the mean of the costs of the contacts on their own; at more
+             if friction outweighs that, or if the start is far from the balance of momentum.
+   INTERIOR  The error has to be smaller in an island of many cliques.
+   POLISH    If impulses to expect were given, the error may rise a little.
    NEWTON    Takes too long on the curved wall of a stiff and deep contact of Similar. UNITS begins again at
-             once where INTERIOR hardly got away from impulses to expect.
+             once if INTERIOR hardly got away from impulses to expect.
 
-   START and NEWTON also go to UNITS where they find no step and rounding does not explain the error. Any
-   phase ends the solve when the tolerance is met, rounding is all that is left, or a budget is spent.
-
-   Newton's method never raises the cost. What INTERIOR and AROUND find is kept only if it lowers the cost.
-   A solve returns what was kept last, in s->best. The numbers follow. */
+   START and NEWTON also go to UNITS if they find no step and rounding does not explain the error. Any
+   phase ends the solve when it meets the tolerance, only rounding is left, or a budget is spent.
+   Newton's method never raises the cost. The solve keeps a velocity from INTERIOR or AROUND only if it
+   lowers the cost. It returns the velocity that it kept last, in s->best. The thresholds follow. */
 
 /* ---- thresholds ----
 
-   As those of >>evaluation. A step in a row has impulses to expect. */
+   As in >>evaluation. "In a row" means with impulses to expect. */
 
 // clang-format off
-/* the error by which SHORT and FLOOR differ: icf_stop */
+/* with a larger error FLOOR becomes SHORT: icf_stop */
 #ifdef ICF_FLOAT
 static const icf_real icfi_short_error = ICF_R(0.1);
 #else
 static const icf_real icfi_short_error = ICF_R(1e-3);
 #endif
-static const icf_real icfi_near_gradient = 200;       /* squares of the gradient over the cost of contacts:
+static const icf_real icfi_near_gradient = 200;       /* square of the gradient over the cost of contacts:
                                                          below it a start is near */
-static const icf_real icfi_error_falls = ICF_R(0.9);  /* what is left of an error that falls */
-static const icf_real icfi_polish_row = ICF_R(1.5);   /* the error may rise so much in POLISH, in a row */
-static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH is not left */
+static const icf_real icfi_error_falls = ICF_R(0.9);  /* an error falls if at most this part of it is left */
+static const icf_real icfi_polish_row = ICF_R(1.5);   /* in a row, the error may rise by this factor in
+                                                         POLISH */
+static const icf_real icfi_polished = ICF_R(1e-6);    /* below this error POLISH goes on */
 enum {
-    ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start ends nowhere, another
-                                                         seldom does */
+    ICFI_ATTEMPTS = 4,                                /* of UNITS: where one start fails, another seldom
+                                                         succeeds */
     ICFI_DETOURS = 2,                                 /* of AROUND: to v*, to rest */
     ICFI_PATIENCE = 1,                                /* iterations of START before its error has to fall */
     ICFI_PATIENCE_NEAR = 6,                           /* where the start is near */
-    ICFI_PATIENCE_ALONE = 10,                         /* of a body by itself, of ICFI_ALONE unknowns at
+    ICFI_PATIENCE_ALONE = 10,                         /* for a body by itself, of ICFI_ALONE unknowns at
                                                          most: few corners to turn, and an interior point
                                                          iteration costs it more than three of Newton's */
     ICFI_ALONE = 6,
     ICFI_TIME = 12,                                   /* iterations, factorizations left: with fewer,
                                                          INTERIOR ends no better than its start */
     ICFI_POLISH = 30,                                 /* iterations of POLISH at most */
-    ICFI_RESPITE = 30,                                /* iterations of NEWTON until UNITS begins again:
-                                                         what is curved takes more */
-    ICFI_RESPITE_ASTRAY = 1                           /* where impulses to expect led INTERIOR away */
+    ICFI_RESPITE = 30,                                /* iterations of NEWTON until UNITS begins again: a
+                                                         curved potential takes more */
+    ICFI_RESPITE_ASTRAY = 1                           /* the same, if impulses to expect led INTERIOR away */
 };
 
 #ifndef ICF_NO_INTERIOR_POINT
 static const icf_real icfi_handover = ICF_R(1e-2);
-static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method from where it is left to
-                                                         end it seldom has to be called back */
-static const icf_real icfi_last_handover = 1000;      /* an error below it is rounding, and Newton's alone */
-static const icf_real icfi_start_least = ICF_R(0.5);  /* impulses to expect begin at least so high, over
-                                                         the mean cost */
-static const icf_real icfi_start_balance = 40;        /* and at more, the farther they are from the balance
+static const icf_real icfi_handover_row = ICF_R(3e-3); /* in a row, Newton's method ends the solve from here
+                                                          and seldom calls INTERIOR back */
+static const icf_real icfi_last_handover = 1000;      /* epsilons: a lower handover is rounding, and left to
+                                                         Newton's method */
+static const icf_real icfi_start_least = ICF_R(0.5);  /* from impulses to expect, units begin at least at
+                                                         this times the mean cost */
+static const icf_real icfi_start_balance = 40;        /* and at more, the farther these are from the balance
                                                          of momentum: measured on piles */
-static const icf_real icfi_heavy = ICF_R(1e5);        /* friction that outweighs contacts so much raises
-                                                         all starts: measured */
-static const icf_real icfi_heavy_part = 5;            /* by a fifth of how much: measured */
-static const icf_real icfi_balanced = ICF_R(1e-6);    /* what is left of a balance of momentum that is
-                                                         found */
-static const icf_real icfi_astray = ICF_R(0.1);       /* and of one that is not looked for any longer */
-static const icf_real icfi_slow_step = ICF_R(0.1);    /* a step that leads nowhere is shorter */
-static const icf_real icfi_slow_mean = 2;             /* or does not make the mean so many times less */
-static const icf_real icfi_whole_step = ICF_R(0.9);   /* above it the whole step is tried: near the end it
-                                                         is as good as one iteration more */
+static const icf_real icfi_heavy = ICF_R(1e5);        /* if friction outweighs contacts by more than this,
+                                                         all units begin higher: measured */
+static const icf_real icfi_heavy_part = 5;            /* by a fifth of that ratio: measured */
+static const icf_real icfi_balanced = ICF_R(1e-6);    /* imbalance of momentum that counts as none */
+static const icf_real icfi_astray = ICF_R(0.1);       /* imbalance after ICFI_ASTRAY steps at which INTERIOR
+                                                         gives up */
+static const icf_real icfi_slow_step = ICF_R(0.1);    /* a shorter step is slow */
+static const icf_real icfi_slow_mean = 2;             /* so is a step that does not divide the mean by
+                                                         this */
+static const icf_real icfi_whole_step = ICF_R(0.9);   /* after a longer step than this the whole step is
+                                                         tried: near the end it saves an iteration */
 enum {
-    ICFI_MANY = 100,                                  /* of more cliques each is less of the error: from
-                                                         here on it pays */
-    ICFI_INTERIOR = 60,                               /* iterations: 10 to 16 are the rule */
-    ICFI_SLOW = 3,                                    /* in a row that lead nowhere */
-    ICFI_ASTRAY = 8                                   /* after four there is a balance, or there is none
-                                                         for long */
+    ICFI_MANY = 100,                                  /* with more cliques the error has to be smaller in
+                                                         proportion: from here on that pays */
+    ICFI_INTERIOR = 60,                               /* iterations at most: 10 to 16 are the rule */
+    ICFI_SLOW = 3,                                    /* slow steps in a row, then NEWTON */
+    ICFI_ASTRAY = 8                                   /* steps: a balance is found after four, or not for a
+                                                         long time */
 };
 #endif
 // clang-format on
@@ -10263,24 +10265,25 @@ typedef enum icfi_phase {
 /* What one phase leaves to the next */
 typedef struct icfi_course {
     icfi_phase phase;
-    icfi_progress newton; /* of START and NEWTON, which are one run with a break */
+    icfi_progress newton; /* of START and NEWTON: one run with a break */
     icfi_path interior;
     icf_real start_cost; /* at s->start */
-    icf_real own;  /* what potentials cost on their own; not known yet if the start is settled */
-    icf_real last; /* the error before the last step of Newton's method */
+    icf_real own;      /* cost of potentials on their own; unknown so far if the start is settled */
+    icf_real last;     /* the error before the last step of Newton's method */
     icf_real handover; /* the error at which INTERIOR ends */
-    int settled;       /* the start is where the last step ended, as at rest */
-    int near;          /* it is near the answer, as its gradient says */
+    int settled;       /* the last step ended at the start, as at rest */
+    int near;          /* the gradient says that the start is near the answer */
     int32_t patience;  /* iterations of START before its error has to fall */
     int32_t attempts;  /* how often UNITS began */
     int32_t respite;   /* iterations of NEWTON before UNITS begins again ... */
-    int32_t again;     /* ... which is at this iteration of the solve */
+    int32_t again;     /* ... at this iteration of the solve */
     int32_t detours;   /* how often AROUND began */
 } icfi_course;
 
 /* ---- the best velocity ---- */
 
-/* Whether s->v costs less than the best; where rounding cannot tell, whether its error is not above. */
+/* Whether s->v costs less than the best velocity. If rounding hides the difference: whether its error is no
+   larger. */
 static int icfi_is_better(const icfi_island* island)
 {
     icf_real noise = icfi_cost_noise(island->best.cost), rise = island->cost - island->best.cost;
@@ -10297,15 +10300,15 @@ static void icfi_keep(icfi_solve* s, icfi_island* island)
     island->best.momentum_error = island->error;
 }
 
-/* Goes to the best velocity so far, if what was evaluated last is not there. */
+/* Goes to the best velocity so far, unless s->v was evaluated there last. */
 static void icfi_go_to_best(icfi_solve* s, icfi_island* island)
 {
     if (!island->at_best) icfi_evaluate_at(s, island, s->best);
     island->at_best = 1;
 }
 
-/* Whether the best velocity is the end of the precision, or only of what Newton's method can find. What two
-   impulses hold fast has a momentum as small as their rounding: then no error is too large. */
+/* Whether Newton's method got stuck above the limit of precision. A body that two large impulses hold fast
+   has a momentum as small as their rounding; there no error is too large. */
 static int icfi_is_short(icfi_solve* s, icfi_island* island)
 {
     if (!island->convex || island->stop != ICF_STOP_FLOOR ||
@@ -10315,7 +10318,7 @@ static int icfi_is_short(icfi_solve* s, icfi_island* island)
     return !(island->gradient <= icfi_rounding(s, island, 0));
 }
 
-/* The phase after one in which the solve of an island has a reason to end */
+/* The next phase, if a phase has a reason to end the solve of an island */
 static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_course* c,
                               icf_stop stop)
 {
@@ -10328,7 +10331,7 @@ static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_cou
 
 /* ---- phases of Newton's method ---- */
 
-/* Whether budgets let the interior point method end: what it has before is no better than its start. */
+/* Whether the budgets let the interior point method end. Before its end it is no better than its start. */
 static int icfi_has_time(const icfi_solve* s, const icfi_island* island)
 {
     const icf_options* o = s->options;
@@ -10355,7 +10358,7 @@ static int icfi_gives_way(const icfi_solve* s, const icfi_island* island, const 
     }
 }
 
-/* Newton's method: NONE if the phase gives way, else why it ended. */
+/* Newton's method. Answers NONE if the phase gives way, else the reason for its end. */
 static icf_stop icfi_newton(icfi_solve* s, icfi_island* island, icfi_course* c,
                             icfi_progress* progress)
 {
@@ -10386,10 +10389,10 @@ static icfi_phase icfi_descend(icfi_solve* s, icfi_island* island, icfi_course* 
     return icfi_finish(s, island, c, stop);
 }
 
-/* AROUND: where Newton's method stands still with a large error it is at a wall so steep that no number lies
-   between it and the next better velocity: a barrier, or friction that outweighs all else. From half way
-   between there and v* or rest, which by convexity costs no more than the worse of the two, it may find a way
-   around. What it finds counts if it costs less. */
+/* AROUND: if Newton's method stands still with a large error, it is at a wall so steep that no number lies
+   between it and the next better velocity. A barrier is such a wall, or friction that outweighs all else.
+   From half way between there and v*, or rest, Newton's method may find a way around. By convexity the cost
+   half way is no more than the larger of both ends. A velocity from there counts if it costs less. */
 static icfi_phase icfi_go_around(icfi_solve* s, icfi_island* island, icfi_course* c)
 {
     icfi_progress progress = icfi_no_progress;
@@ -10410,8 +10413,8 @@ static icfi_phase icfi_go_around(icfi_solve* s, icfi_island* island, icfi_course
 
 /* ---- phases of the interior point method ---- */
 
-/* s->v after an iteration, and all that is to know there. The whole step first, where the iteration
-   took nearly all of it: near the end it is as good as one iteration more. It stays if its error is
+/* Moves s->v by an iteration, and evaluates everything there. If the iteration took nearly all of its step,
+   tries the whole step first: near the end that saves an iteration. The whole step stays if its error is
    below `enough`, or its cost below the best. s->hold is where the units are. */
 static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icfi_path* path,
                                 icf_real enough)
@@ -10438,7 +10441,7 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icfi_path* p
     return 1;
 }
 
-/* Back to where the units are: velocities and the momentum, which is all that an iteration reads */
+/* Back to where the units are: velocities and momentum. An iteration reads nothing else. */
 static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 {
     int32_t k;
@@ -10451,7 +10454,7 @@ static void icfi_interior_return(icfi_solve* s, icfi_island* island)
 /* UNITS */
 static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_course* c)
 {
-    /* how far above the mean cost the units begin, at each attempt; the first takes what it finds */
+    /* how far above the mean cost the units begin at each attempt; the first attempt computes it */
     static const icf_real heights[ICFI_ATTEMPTS] = {0, ICF_R(1e5), ICF_R(1e3), ICF_R(1e7)};
     static const icfi_path fresh = {0, 0, 0, 0, 1, 0, 0, 0};
     icf_real height = heights[c->attempts], start, heaviest;
@@ -10482,9 +10485,9 @@ static icfi_phase icfi_begin_units(icfi_solve* s, icfi_island* island, icfi_cour
     if (c->interior.expected) {
         icfi_warm_units(s, start);
     } else if (!(height > 0)) {
-        /* Friction that could give far more than contacts need, as on the hardest of bodies, begins far
-           above the other units, which then settle which contacts are open before friction lets anything
-           move: so all begin higher. */
+        /* Friction that could give far more than the contacts need, as on the hardest of bodies, begins far
+           above the other units. Then these would settle which contacts are open before friction lets
+           anything move. So all units begin higher. */
         heaviest = icfi_heaviest_unit(s);
         if (heaviest > icfi_heavy)
             icfi_make_units(s, island, start * (heaviest / icfi_heavy_part), c->near);
@@ -10513,7 +10516,7 @@ static icfi_phase icfi_interior(icfi_solve* s, icfi_island* island, icfi_course*
         if (stop > ICF_STOP_FLOOR || (stop != ICF_STOP_NONE && island->at_best)) {
             return icfi_finish(s, island, c, stop);
         }
-        /* the balance of momentum comes first, and by however small steps */
+        /* the balance of momentum comes first; until then small steps do not count as slow */
         path->unbalanced *= 1 - path->common;
         path->slow = path->unbalanced < icfi_balanced &&
                              (path->alpha < icfi_slow_step || path->mean > mean / icfi_slow_mean)
@@ -10521,7 +10524,8 @@ static icfi_phase icfi_interior(icfi_solve* s, icfi_island* island, icfi_course*
                          : 0;
         if (island->error < c->handover) return ICFI_PHASE_POLISH;
         if (path->slow >= ICFI_SLOW) return ICFI_PHASE_NEWTON;
-        /* from impulses to expect there is a balance after four steps; where they lead away, none for long */
+        /* from impulses to expect there is a balance after four steps, or, if they lead away, not for a long
+           time */
         if (path->steps >= ICFI_ASTRAY && path->expected && path->unbalanced > icfi_astray) {
             c->respite = ICFI_RESPITE_ASTRAY;
             return ICFI_PHASE_NEWTON;
@@ -10547,7 +10551,7 @@ static icfi_phase icfi_polish(icfi_solve* s, icfi_island* island, icfi_course* c
     return ICFI_PHASE_INTERIOR;
 }
 
-/* NEWTON after that */
+/* NEWTON, after the interior point method */
 static icfi_phase icfi_take_over(icfi_solve* s, icfi_island* island, icfi_course* c)
 {
     icf_stop stop = icfi_out_of_budget(s, island);
@@ -10562,7 +10566,7 @@ static icfi_phase icfi_take_over(icfi_solve* s, icfi_island* island, icfi_course
 
 /* ---- the solve of an island ---- */
 
-/* Starts from v* + A^-1 J' guess, with the cliques' own blocks, if that costs less than s->v. */
+/* Starts from v* + A^-1 J' guess if that costs less than s->v. A^-1 uses the cliques' own blocks. */
 static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
 {
     icf_real cost = island->cost;
@@ -10601,9 +10605,9 @@ static void icfi_begin_course(icfi_solve* s, icfi_island* island, icf_real own, 
     c->attempts = ICFI_ATTEMPTS;
 #endif
     if (s->guesses && !settled) icfi_start_from_guess(s, island);
-    /* the certificate with the diagonal of A, so that a bound of A changes no bit of the answer */
+    /* this test uses the diagonal of A, so that a bound of A changes no bit of the answer */
     c->near = settled || island->gradient * island->gradient < icfi_near_gradient * own;
-    /* guesses come from the previous step: a start that is poor despite them means a hard step */
+    /* guesses come from the previous step: a poor start despite them means a hard step */
     c->patience = c->near ? ICFI_PATIENCE_NEAR : s->guesses ? 0 : ICFI_PATIENCE;
     c->newton.plain = island->unknowns <= ICFI_ALONE;
     if (c->newton.plain) c->patience = ICFI_PATIENCE_ALONE;
@@ -10633,7 +10637,8 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
         }
     }
     icfi_go_to_best(s, island);
-    /* what ends short is no worse than the start, even if a law that is not convex misled the search */
+    /* a solve that ends short is no worse than its start, even if a law that is not convex misled the
+       search */
     if (island->stop > ICF_STOP_FLOOR &&
         island->cost > c.start_cost + icfi_cost_noise(c.start_cost)) {
         icfi_evaluate_at(s, island, s->start);
@@ -10643,16 +10648,16 @@ static icf_result icfi_minimise(icfi_solve* s, icfi_island* island, icf_real own
 
 /* ---- islands ---- */
 
-/* From step to step the largest island is often the same. Its pattern with the ordering, which is most of the
-   work on a pattern, is kept at the end of the workspace, where there is room: [ pattern | icf_sparse ].
-   The caller may have used the memory for something else, so it is added up. */
+/* From step to step the largest island is often the same. If there is room, the end of the workspace keeps
+   its pattern with the ordering, the largest part of the work on a pattern: [ pattern | icf_sparse ]. The
+   caller may have used the memory for something else in between, so a checksum guards it. */
 
 static uint32_t icfi_add_up(const unsigned char* memory, size_t bytes)
 {
     const uint64_t factor = (uint64_t)0x9e3779b97f4a7c15u;
     uint64_t a = 1, b = 2, c = 3, d = 4, x[4];
     size_t i;
-    /* four sums, so that none waits for its last product */
+    /* four sums, so that no product waits for the one before */
     for (i = 0; i + sizeof x <= bytes; i += sizeof x) {
         ICFI_MEMCPY(x, memory + i, sizeof x);
         a = (a ^ x[0]) * factor, a ^= a >> 32;
@@ -10666,7 +10671,7 @@ static uint32_t icfi_add_up(const unsigned char* memory, size_t bytes)
 
 #define ICFI_KEPT_STRUCT ((sizeof(icf_sparse) + ICFI_GRANULE - 1) / ICFI_GRANULE * ICFI_GRANULE)
 
-/* Whether the kept pattern is that of these pairs: then it is in the island's matrix, and memory */
+/* Copies the kept pattern, if it belongs to these pairs, to the island's matrix and memory. */
 static int icfi_recall_pattern(const icfi_solve* s, icfi_island* island, size_t pattern,
                                const int32_t* sizes, int32_t edges, const int32_t* pairs)
 {
@@ -10691,7 +10696,7 @@ static int icfi_recall_pattern(const icfi_solve* s, icfi_island* island, size_t 
     return 1;
 }
 
-/* Keeps the pattern that was analysed, if it lies behind the first `used` bytes. */
+/* Keeps the analysed pattern, if it fits behind the first `used` bytes. */
 static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, size_t used)
 {
     icf_workspace* w = s->workspace;
@@ -10732,8 +10737,8 @@ static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* 
         island->unknowns += island->run[k].end - island->run[k].begin;
 }
 
-/* The matrix of an island in what is left of the workspace: with a factor, or without where that
-   does not fit or is not wanted. */
+/* The matrix of an island in the rest of the workspace: with a factor, or without if that does not fit or the
+   options refuse it. */
 static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* island)
 {
     const icf_problem* p = s->p;
@@ -10772,7 +10777,7 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     pair = ICFI_AT(int32_t, s->memory, at.pair);
     for (k = 0; k < island->cliques; k++) size[k] = p->clique_sizes[island->clique[k]];
     for (k = 0; k < island->couplings; k++, e++) {
-        /* turned: its block is row-major */
+        /* swapped: its block is row-major */
         pair[2 * e] = s->local[p->coupling_pairs[2 * island->coupling[k] + 1]];
         pair[2 * e + 1] = s->local[p->coupling_pairs[2 * island->coupling[k]]];
     }
@@ -10789,7 +10794,7 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     recalled = number == s->keeper &&
                icfi_recall_pattern(s, island, at.pattern, size, (int32_t)edges, pair);
     if (!recalled) {
-        /* no entry without a value, so that it can be added up */
+        /* clear all bytes, for the checksum */
         if (number == s->keeper) {
             ICFI_MEMSET(s->memory + at.pattern, 0,
                         icfi_sparse_kept_bytes(island->cliques, (int32_t)edges));
@@ -10822,9 +10827,10 @@ static icf_result icfi_open_island(icfi_solve* s, int32_t number, icfi_island* i
     return icfi_open_matrix(s, number, island);
 }
 
-/* A lower bound of A by its diagonal blocks B, where blocks off the diagonal have none given: A >= t B
-   if with L L' = B every row of blocks L^-1 A L'^-1 has off its diagonal norms that add up to 1 - t.
-   This is Gershgorin's theorem for blocks. Answers 1 / t, or ICF_REAL_MAX if there is no such t. */
+/* Bounds A from below by its diagonal blocks B; answers 1 for no couplings or a bound from the caller.
+   With L L' = B: A >= t B if in every row of blocks of L^-1 A L'^-1 the norms off the diagonal add up to at
+   most 1 - t. This is Gershgorin's theorem for blocks. Answers 1 / t, or ICF_REAL_MAX if there is no such
+   t. */
 static icf_real icfi_mass_bound(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -10853,7 +10859,7 @@ static icf_real icfi_mass_bound(icfi_solve* s)
     return worst < 1 ? 1 / (1 - worst) : ICF_REAL_MAX;
 }
 
-/* The first contact of an island whose barrier is overlapped, or -1 */
+/* The first contact of an island whose barrier is violated, or -1 */
 static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island)
 {
     int32_t k, j, first = s->p->contacts;
@@ -10867,7 +10873,8 @@ static int32_t icfi_first_barrier(const icfi_solve* s, const icfi_island* island
     return first < s->p->contacts ? first : -1;
 }
 
-/* The options' arrays of islands. energy: its certificate, where A has no blocks off its diagonal */
+/* Fills the options' array of islands. energy: the island's certificate for an A without blocks off its
+   diagonal */
 static void icfi_report_island(const icfi_solve* s, const icfi_island* island, int32_t number,
                                icf_real energy)
 {
@@ -10903,7 +10910,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     icf_stats* stats = s->stats;
     icf_iteration done;
     icf_real certificate = 0, own = 0, energy, cost;
-    int32_t most = 4, k, i; /* the pattern of a few cliques is quickly found */
+    int32_t most = 4, k, i; /* the pattern of a few cliques is quick to find */
     int settled, seen, known;
     icf_result result;
     done.cost = done.gradient = done.momentum_error = 0;
@@ -10926,7 +10933,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         seen = s->guesses && island.feasible && !s->p->rows;
         known = settled || icfi_is_free(s, &island, &own);
         if (!known && seen) {
-            /* all that icfi_start_from_guess asks of s->v, where contacts are all there is to gather */
+            /* icfi_start_from_guess asks nothing more of s->v if contacts alone have impulses to gather */
             island.cost = cost;
             known = 1;
         }
@@ -10937,7 +10944,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
                                                                      : ICF_RESULT_BAD_LAW;
             return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
         }
-        /* what starts at its minimum, as much does at rest, takes no matrix */
+        /* an island that starts at its minimum, as most do at rest, takes no matrix */
         if ((!settled && s->guesses) || !icfi_has_converged(s, &island)) {
             result = icfi_open_matrix(s, k, &island);
             if (result != ICF_RESULT_OK) return result;
@@ -10962,7 +10969,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
         energy = icfi_dual_energy(s, &island, s->gradient);
         certificate += energy;
         icfi_report_island(s, &island, k, energy);
-        /* in the history, this island stays from here on as it is now */
+        /* in the history, this island keeps its last values from here on */
         for (i = island.iterations + 1; i < stats->history; i++) {
             icf_iteration* h = s->options->history + i;
             h->cost += island.cost;
@@ -10984,8 +10991,8 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     return ICF_RESULT_OK;
 }
 
-/* Of a solve that ends with an error, or has not seen what all islands take: how much would be enough for any
-   links is worth adding up then only */
+/* Answers `result`, after it put enough bytes for any links into the stats. Only a solve that ends with an
+   error, or did not open all islands, needs this sum. */
 static icf_result icfi_count_least(const icfi_solve* s, const icfi_solve_at* at, icf_result result)
 {
     icfi_arena arena = icfi_arena_measure();
@@ -11017,14 +11024,14 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
     (void)icfi_arena_take(&there, arena.result == ICF_RESULT_OK ? arena.used : (size_t)-1, 1);
     if (there.result != ICF_RESULT_OK) {
         stats->bytes = icfi_least_bytes(problem, &s->sizes, arena, ICF_SPARSE_ITERATIVE);
-        /* no memory at all is too little */
+        /* a workspace without memory is too small */
         return there.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : there.result;
     }
     icfi_solve_point(s, *at);
     return ICF_RESULT_OK;
 }
 
-/* All of a workspace but the pattern that is kept at its end */
+/* Poisons a workspace, except the kept pattern at its end. */
 static void icfi_poison_workspace(const icf_workspace* w)
 {
     size_t end = w->bytes / ICFI_GRANULE * ICFI_GRANULE;
@@ -11163,7 +11170,7 @@ ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_
 
 /* ---- Jacobians and Delassus blocks on request ---- */
 
-/* The block of a link that reads a clique, rows x size; NULL if there is none */
+/* The block of a link for a clique, rows x size; NULL if there is none */
 static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique)
 {
     size_t at = 0;
@@ -11177,7 +11184,7 @@ static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32
     return NULL;
 }
 
-/* Whether a contact can be asked for its Jacobian: the sizes, its own fields, which give its axes, and its
+/* Checks everything that the Jacobian of a contact reads: the sizes, the contact's own fields, and its
    link */
 static icf_result icfi_check_asked(const icf_problem* p, int32_t contact, icf_vec3 axes[3])
 {
@@ -11274,7 +11281,7 @@ ICF_API void icf_workspace_destroy(icf_workspace* workspace)
     ICFI_MEMSET(workspace, 0, sizeof *workspace);
 }
 
-/* Gives a workspace that is ours at least so many bytes. */
+/* Grows a workspace that the library owns to at least so many bytes. */
 static icf_result icfi_workspace_grow(icf_workspace* w, size_t bytes)
 {
     void* memory;
@@ -11289,7 +11296,7 @@ static icf_result icfi_workspace_grow(icf_workspace* w, size_t bytes)
     return ICF_RESULT_OK;
 }
 
-/* How much memory the islands would like, into the stats */
+/* Puts the memory that all islands can use into the stats. */
 static ICFI_NOINLINE icf_result icfi_measure_islands(icfi_solve* s, int32_t islands)
 {
     int32_t k;
@@ -11320,7 +11327,7 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     result = icfi_workspace_grow(workspace, icf_workspace_bytes(problem, ICF_SPARSE_ITERATIVE));
     if (result != ICF_RESULT_OK) return result;
 
-    /* with that much memory, islands and their patterns can be found, and the factors measured */
+    /* this much memory suffices to find islands and patterns, and to measure the factors */
     workspace->state = 0;
     arena = icfi_arena_over(workspace->memory, workspace->bytes);
     icfi_solve_layout(problem, &s.sizes, &arena, &at);
