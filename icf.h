@@ -11356,15 +11356,15 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
 // Layer 7, continued: a problem as text
 // >>text
 
-/* Written as in tests/golden/problems/README.md. Numbers read back with the same bits. All of it
-   is written twice, the first time only to count. */
+/* The format is in tests/golden/problems/README.md. Numbers read back with the same bits. Each text is
+   written twice; the first pass only counts. */
 typedef struct icfi_text {
     char* at; /* NULL: only count */
     size_t length;
 } icfi_text;
 
-/* The numbers of structs, in the order of their members: a name after # is of an integer, one after a
-   blank of a real. A member that is missing here would be lost: tests/test_golden.c looks for it. */
+/* The numbers of structs, in the order of their members. An integer's name follows a #, a real's a blank. A
+   member missing here would be lost: tests/test_golden.c checks for that. */
 static const char icfi_option_names[] = " tolerance energy#iterations#factorizations#iterative";
 static const char icfi_contact_names[] =
     "#link#model#law point.x point.y point.z normal.x normal.y normal.z tangent.x tangent.y"
@@ -11385,7 +11385,7 @@ typedef struct icfi_behind_integer {
 static void icfi_write_character(icfi_text* t, char c)
 {
     if (t->at) t->at[t->length] = c;
-    t->length += t->length < (size_t)-1; /* more than there can be room for stays that */
+    t->length += t->length < (size_t)-1; /* stops at the largest size_t */
 }
 
 static ICFI_NOINLINE void icfi_write_words(icfi_text* t, const char* words)
@@ -11406,8 +11406,8 @@ static ICFI_NOINLINE void icfi_write_integer(icfi_text* t, int32_t n)
     icfi_write_digits(t, n < 0 ? 0 - (uint32_t)n : (uint32_t)n);
 }
 
-/* x >= 0 as n / unit, a decimal fraction, if that division gives x, and so whoever reads it; both are exact.
-   0 if there is none, or a long one */
+/* Writes x >= 0 as n / unit, a decimal fraction, if that division gives exactly x. A reader then gets x too,
+   because n and unit are exact. Answers 0 if there is no such fraction, or only a long one. */
 static int icfi_write_decimal(icfi_text* t, icf_real x)
 {
     uint32_t unit, n;
@@ -11423,8 +11423,8 @@ static int icfi_write_decimal(icfi_text* t, icf_real x)
     return 0;
 }
 
-/* Decimal where that is short and exact, else an integer of as many hexadecimal digits as it takes times a
-   power of two: 0x1fp-4 is 31/16. All that is done on the way is exact. */
+/* A short decimal if that is exact, else a hexadecimal integer of as many digits as it takes, times a power
+   of two: 0x1fp-4 is 31/16. Every operation on the way is exact. */
 static ICFI_NOINLINE void icfi_write_real(icfi_text* t, icf_real x)
 {
     const icf_real zero = 0;
@@ -11450,7 +11450,7 @@ static ICFI_NOINLINE void icfi_write_real(icfi_text* t, icf_real x)
     icfi_write_digits(t, (uint32_t)(power < 0 ? -power : power));
 }
 
-/* A matrix by rows, each on a line of its own; NULL: zeros */
+/* A matrix by rows, one row to a line; NULL: zeros */
 static ICFI_NOINLINE void icfi_write_matrix(icfi_text* t, int32_t rows, int32_t columns,
                                             const icf_real* x)
 {
@@ -11474,7 +11474,8 @@ static ICFI_NOINLINE void icfi_write_cliques(icfi_text* t, const char* word, con
     }
 }
 
-/* Structs that begin with such numbers: how many names there are, the names, and a line for each */
+/* Structs that begin with the numbers in `names`: the count of names, the names, then a line for each
+   struct */
 static ICFI_NOINLINE void icfi_write_structs(icfi_text* t, const char* names, int32_t count,
                                              const void* structs, size_t bytes)
 {
@@ -11558,7 +11559,7 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
     icfi_write_words(t, "END\n");
 }
 
-/* Whether a problem can be walked through and written, whatever its numbers are */
+/* Whether a problem can be walked through and written; its reals may be anything */
 static icf_result icfi_check_writable(const icf_problem* p, const icfi_sizes* sizes)
 {
     int32_t i;
@@ -11614,10 +11615,10 @@ ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_option
 // Layer 8: sensitivities
 // >>sensitivities
 
-/* H is the Hessian that the solve's last look at every potential left in its state, so that all there is to
-   do is to assemble and factor it, island by island. */
+/* The solve's last evaluation of every potential left the Hessian H in its state. This section only has to
+   assemble and factor H, island by island. */
 
-/* How far a velocity may be from the optimum's in the norm of A, by the certificate and by rounding */
+/* How far a velocity may be from the optimum's in the norm of A, from the certificate and from rounding */
 static icf_real icfi_doubt(const icfi_island* island, icf_real certificate)
 {
     return ICF_SQRT(2 * certificate) + 10 * ICFI_EPSILON * island->motion;
@@ -11636,8 +11637,8 @@ static icf_real icfi_row_margin(const icf_row_term* t, icf_real u)
     }
 }
 
-/* Contacts and rows of an island with a kink within the doubt: a velocity of inverse mass w may be off by
-   sqrt(w) times it. */
+/* Counts the contacts and rows of an island that may be on the other side of a kink. A velocity of inverse
+   mass w may be off by sqrt(w) times the doubt. */
 static int32_t icfi_count_switching(const icfi_solve* s, const icfi_island* island, icf_real doubt)
 {
     int32_t k, j, count = 0;
@@ -11745,28 +11746,28 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
    icfi_table_at, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full, icfi_world_grow,
    icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
-/* A clique of the solver is a tree: a body that nothing holds (6 velocities: of
-   its centre of mass, and angular), or one that hangs on the ground, with all that is joined to it.
-   A step, for substeps h of it:
+/* A clique of the solver is a tree. A free body is a tree of 6 velocities: of its centre of mass, and
+   angular.
+   Any other tree hangs on the ground, or is a free body, with all bodies joined to it. The substep h:
 
-     the free velocities v* of each tree, which are those after the step if nothing touched it, and
-       its mass matrix A, with dampers and springs in it (SAP (13) to (17), as corrected)
+     the free velocities v* of each tree (after the substep if nothing touched it) and its mass matrix A,
+       both with dampers and springs (SAP (13) to (17), as corrected)
      links: one for each pair of bodies that touch, one for each constraint, one for each velocity of
-       a joint that has something to say; and the cliques that they read
-     icf_solve, with the velocities before as start and impulses before as what to expect
-     with constraints again, until the tension is what was expected, and if that makes energy, or leaves
-       them apart, with constraints made linear at the end (>>world-problem, "tension")
+       a joint with a motor, dry friction or a limit; and the cliques that they read
+     icf_solve, from the velocities before, with the impulses before as the impulses to expect
+     with constraints: again, until the tension is as expected. If that makes energy, or leaves bodies
+       apart, again with constraints made linear at the end (>>world-problem, "tension")
      positions, from the new velocities and, for the midpoint rule, half of the old
 
-   All of it is done in scratch, which is copied into the state at the end. The block is
+   Everything happens in scratch memory; the end of the step copies it into the state. The block is
 
-     [ header | bodies | joints | constraints | what the last step knew of contacts ]   the state
+     [ header | bodies | joints | constraints | contacts of the last step ]             the state
      [ session | scratch | results | touches | the solver's workspace ]                 the cache
 
-   and nothing in the cache reaches a later step, but for touches that were added and the order of
-   trees, which is a function of the state. */
+   The cache hands only two things to a later step: the touches that the caller added, and the order of
+   trees, a function of the state. */
 
-#define ICFI_WORLD_MAGIC 0x1cf30001u /* and so the order of bytes */
+#define ICFI_WORLD_MAGIC 0x1cf30001u /* shows the order of bytes, too */
 #define ICFI_WORLD_COOKIE 0x1cf0aaaa
 #define ICFI_BODY_COOKIE 0x1cf0b0d1
 #define ICFI_JOINT_COOKIE 0x1cf0701f
@@ -11777,12 +11778,12 @@ typedef enum icfi_table {
     ICFI_BODIES,
     ICFI_JOINTS,
     ICFI_CONSTRAINTS,
-    ICFI_CONTACTS, /* what the last step knew of them */
+    ICFI_CONTACTS, /* as the last step left them */
     ICFI_TABLES
 } icfi_table;
 
-/* Records: reals first, then 64 and 32 bits, so that there is no padding in them and a hash can go through
-   them by the size of a number. Those that the caller has names for end with this: */
+/* Records hold reals first, then 64 and 32 bits. So they have no padding, and a hash can read them number by
+   number. Records that the caller has names for end with this: */
 typedef struct icfi_slot {
     uint32_t generation, flags;
     int32_t next; /* the next free slot */
@@ -11801,13 +11802,13 @@ typedef struct icfi_body {
     icf_vec3 force, torque;
     icf_real linear_damping, angular_damping, gravity_scale;
     uint64_t user;
-    int32_t joint; /* that holds it, -1: none */
+    int32_t joint; /* the joint that holds it, -1: none */
     icfi_slot slot;
 } icfi_body;
 
 typedef struct icfi_joint {
     icf_real position[4], velocity[3], effort_now[3];
-    icf_transform frame[2]; /* in the parent, in the child */
+    icf_transform frame[2]; /* on the parent, on the child */
     icf_real rest[4], stiffness, damping, armature, dry_friction;
     icf_real lower[3], upper[3];
     icf_real motor_stiffness, motor_damping, target[4], target_velocity[3], feedforward[3], effort;
@@ -11821,7 +11822,7 @@ typedef struct icfi_joint {
 typedef struct icfi_constraint {
     icf_transform frame[2];
     icf_real lower, upper, stiffness, damping, length, offset, ratio[4];
-    icf_real force[6]; /* of its rows in the last substep, N and N m */
+    icf_real force[6]; /* the forces of its rows in the last substep, N and N m */
     uint64_t user;
     int32_t body[2]; /* slots, -1: the ground */
     int32_t joint[4], number[4];
@@ -11829,7 +11830,8 @@ typedef struct icfi_constraint {
     icfi_slot slot;
 } icfi_constraint;
 
-/* A contact that acted in the last step; behind these, one whose friction could have */
+/* A contact that acted in the last step. After these in the table: contacts whose friction could have
+   acted */
 typedef struct icfi_contact_cache {
     icf_real impulse[3]; /* of its last substep, along t1, t2, normal */
     icf_lag lag;
@@ -11837,7 +11839,7 @@ typedef struct icfi_contact_cache {
     int32_t body[2];
 } icfi_contact_cache;
 
-/* How much a world has room for; the end of its def */
+/* The capacities of a world; at the end of its header */
 typedef struct icfi_room {
     uint64_t solver;
     int32_t most[ICFI_TABLES], tree, spare;
@@ -11845,38 +11847,38 @@ typedef struct icfi_room {
 
 typedef struct icfi_header {
     icf_real gravity[3], tolerance, time;
-    icf_real h;           /* the last substep: how long bodies turned that are ICFI_TURNED */
-    icf_real hold;        /* the step that constraints are as stiff as, s */
-    icf_real step_before; /* the longest of the substeps before, those long ago shortened, s */
+    icf_real h;           /* the last substep, s: bodies with ICFI_TURNED turned for this long */
+    icf_real hold;        /* constraints are as stiff as for this step, s */
+    icf_real step_before; /* the longest substep before, s; long ago ones count less */
     uint64_t checksum, steps;
     icfi_room room;
     uint32_t magic, version, real;
     uint32_t posed;                /* 1: the caller moved something since the last step */
     uint32_t record[ICFI_TABLES];  /* sizes of the records above, in bytes */
-    int32_t end[ICFI_TABLES];      /* records that were ever used */
-    int32_t unused[ICFI_CONTACTS]; /* of those with names: the first that is free, -1: none */
-    int32_t pressed;               /* of the contacts so many did act, the first */
+    int32_t end[ICFI_TABLES];      /* the number of records ever used */
+    int32_t unused[ICFI_CONTACTS]; /* first free record of each table with names, -1: none */
+    int32_t pressed;               /* the first so many contacts acted */
     int32_t method, substeps, iterations, model, settle, spare;
 } icfi_header;
 
-/* ICFI_KEPT: a constraint that was kept once, since it was made or anything was moved */
+/* ICFI_KEPT: the constraint was fulfilled once since it was made or the caller moved anything */
 enum { ICFI_ALIVE = 1, ICFI_KIND_SHIFT = 1, ICFI_KEPT = 2, ICFI_TURNED = 8, ICFI_LOCKS_SHIFT = 8 };
 
-/* Body and joint of a place in the order of trees: parents come before children. */
+/* A body and its joint at a place in the order of trees: parents come before children. */
 typedef struct icfi_world_place {
     int32_t body, joint; /* slots; joint -1: the free root of a tree */
-    int32_t parent;      /* a place, -1: none, or what carries the tree and does not belong to it */
-    int32_t dof, dofs;   /* its velocities in those of the tree */
+    int32_t parent;      /* a place, -1: none, or a carrier outside the tree */
+    int32_t dof, dofs;   /* its velocities, as numbered in the tree */
 } icfi_world_place;
 
 typedef struct icfi_world_tree {
     int32_t first, places; /* in the order */
-    int32_t dof, dofs;     /* in vectors of all velocities */
+    int32_t dof, dofs;     /* as numbered in vectors of all velocities */
     int32_t carrier;       /* slot of the static or kinematic body that carries it, -1: none */
     int32_t single;        /* 1: a free body alone */
     int32_t clique;        /* in this step's problem, -1: untouched */
-    size_t mass_at;        /* its block of A, where not single */
-    icf_vec3 origin; /* that spatial vectors are about: the centre of mass of its first body */
+    size_t mass_at;        /* its block of A, if not single */
+    icf_vec3 origin;       /* of spatial vectors: the centre of mass of its first body */
 } icfi_world_tree;
 
 /* Spatial vectors: angular part, linear part */
@@ -11890,42 +11892,42 @@ typedef struct icfi_inertia {
     icf_real about[6]; /* xx, yy, zz, xy, xz, yz about the origin */
 } icfi_inertia;
 
-/* A touch in the making, and what became of it */
+/* A touch during a step, and its results */
 typedef struct icfi_touching {
-    icf_vec3 point, normal; /* as the caller said, and so the distance and the names */
+    icf_vec3 point, normal; /* point, normal, distance0, name: as the caller gave them */
     icf_real distance0;
     icf_body name[2];
     uint64_t id;
     icf_vec3 at[2];   /* the point, in the axes of each body or of the world; for substeps */
-    icf_vec3 impulse; /* in the world, on B, of all substeps */
+    icf_vec3 impulse; /* in the world, on B, the sum of all substeps */
     int32_t body[2];  /* slots, -1: the ground */
-    int32_t memory;   /* what is known of it, -1: nothing */
+    int32_t memory;   /* its contact in the cache, -1: none */
     int32_t contact;  /* in the problem, -1: neither side moves */
     icf_real normal_impulse;
 } icfi_touching;
 
-/* What links of joints and constraints are about: rows of the problem in order */
+/* The owner of each row of the problem that is not a contact's. joint, constraint: a slot or -1; number: of
+   the velocity or axis; what: 0 motor, 1 limit, 2 dry friction */
 typedef struct icfi_row_owner {
-    int32_t joint, constraint, number,
-        what; /* slot or -1; velocity or axis; 0 motor 1 limit 2 dry */
+    int32_t joint, constraint, number, what;
 } icfi_row_owner;
 
 typedef struct icfi_session {
     icf_stats stats;
     icf_workspace workspace;
-    int32_t sorted; /* trees are as the state has them */
+    int32_t sorted; /* the order of trees is up to date */
     int32_t trees, dofs;
     int32_t touches;           /* for the next step */
-    int32_t solved;            /* results are there */
-    int32_t looking;           /* world.look_again is at work: there is no step in a step */
-    int32_t results, rows;     /* touches and rows of them */
-    int32_t memories, pressed; /* that the step leaves, as in the header */
+    int32_t solved;            /* there are results */
+    int32_t looking;           /* world.look_again is running: no step inside a step */
+    int32_t results, rows;     /* touches and rows in the results */
+    int32_t memories, pressed; /* for the header, from this step */
     int32_t events;
     icf_real dt, h, hold, step_before, dissipated, penetration;
     size_t largest; /* velocities of the largest tree */
 } icfi_session;
 
-/* Where the problem of a step is to be written, and what became of that */
+/* The buffer for the problem of a step, and the result of writing it */
 typedef struct icfi_dump {
     char* text;
     size_t capacity;
@@ -11938,7 +11940,7 @@ typedef struct icfi_dump {
 typedef struct icfi_sim {
     icf_world* world;
     icfi_header* header;
-    unsigned char* tables[ICFI_TABLES]; /* and by their types: */
+    unsigned char* tables[ICFI_TABLES]; /* and the same by type: */
     icfi_body* body;
     icfi_joint* joint;
     icfi_constraint* constraint;
@@ -11950,7 +11952,8 @@ typedef struct icfi_sim {
     int32_t *place_of, *tree_of;                   /* of each body */
     icfi_motion *motion, *half;                    /* of each body */
     icf_real *position, *half_position, *velocity; /* of each joint: 4, 4, 3 */
-    icfi_spatial* column;                          /* of each velocity of a tree: what it moves */
+    icfi_spatial* column;                          /* of each velocity of a tree: the motion that it
+                                                      makes */
     uint8_t* by_parent;                            /* 1: the column moves with the parent */
     icfi_spatial *speed, *rate, *push, *outer;     /* of each place */
     icfi_inertia* inertia;
@@ -11971,37 +11974,37 @@ typedef struct icfi_sim {
     icf_row_result* row_result;
     icf_real* joint_work;               /* 9 impulses of each joint: motor, limit, dry friction */
     icf_real* constraint_work;          /* 6 of each constraint */
-    icf_real *tension, *tension_before; /* likewise: the forces of its rows to expect */
-    icfi_motion *start,
-        *end; /* where bodies are, and where the solve before would take them: `motion` of a pass */
-    int32_t pass;                             /* solves of this substep before this one */
+    icf_real *tension, *tension_before; /* likewise: the expected forces of its rows */
+    icfi_motion *start, *end;           /* for `motion`: now, or as the last solve would end */
+    int32_t pass;                       /* solves of this substep so far */
     icf_real *stiffening, *stiffening_before; /* of each body: xx, yy, zz, xy, xz, yz */
     icfi_contact_cache* memory_next;
     int32_t* table; /* of the memories, by hash */
-    uint8_t* met;   /* memories that a touch was found for */
+    uint8_t* met;   /* 1: a touch belongs to this memory */
     icf_event* event;
     unsigned char* workspace;
     size_t workspace_bytes, table_size;
 
     /* the substep */
     icf_problem problem;
-    icfi_dump* dump;            /* where the problem of the first is to be written, or NULL */
+    icfi_dump* dump;            /* where to write the problem of the first substep, or NULL */
     int32_t substep;            /* its number in the step */
-    int32_t parts, parts_most;  /* how many substeps there are, and could be */
+    int32_t parts, parts_most;  /* substeps in this step, and the most there can be */
     icf_result worst;           /* of the substeps before this one */
-    icf_real h, turned;         /* turned: the h of the one before, in which bodies turned */
+    icf_real h, turned;         /* turned: the h of the substep before, in which bodies turned */
     icf_real hold, step_before; /* as in the header, of this step */
     icf_real blend;             /* share of the new velocity in the motion, theta_vq */
     icf_real lean;              /* share of the new state in springs and dampers, theta */
     size_t mass_used;           /* numbers in the blocks of A */
     int32_t velocities;         /* of the cliques */
     size_t block_used;          /* numbers in blocks, which lie at the start of the workspace */
-    size_t contact_bytes;       /* a copy of what is not known before is a call, and fast */
+    size_t contact_bytes;       /* of a contact. The compiler must not know it: it then calls
+                                   memcpy, and that is fast */
 } icfi_sim;
 
 /* ---- small math ---- */
 
-/* Small math that is called rather than inlined: it is long, and called from many places. */
+/* These wrappers are called, not inlined: the code is long, and has many callers. */
 static ICFI_NOINLINE icf_quat icfi_rotation_of(icf_vec3 r)
 {
     return icf_quat_from_rotation_vector(r);
@@ -12106,7 +12109,7 @@ static icfi_room icfi_room_of(const icf_world_def* d)
     return r;
 }
 
-/* All of a def but the room */
+/* Everything in a def except the room */
 static void icfi_header_set(icfi_header* h, const icf_world_def* d)
 {
     h->gravity[0] = d->gravity.x;
@@ -12120,7 +12123,7 @@ static void icfi_header_set(icfi_header* h, const icf_world_def* d)
     h->iterations = d->iterations;
 }
 
-/* A header with nothing in it */
+/* The header of an empty world */
 static void icfi_header_make(icfi_header* h, const icf_world_def* d)
 {
     int32_t i;
@@ -12157,15 +12160,15 @@ static icf_world_def icfi_def_of(const icfi_header* h)
     return d;
 }
 
-/* The largest tree that there is room for, where the def does not say */
+/* The largest tree that fits; a guess if the def does not say */
 static size_t icfi_tree_most(const icfi_header* h)
 {
     if (h->room.tree) return (size_t)h->room.tree < 6 ? 6 : (size_t)h->room.tree;
     return h->room.most[ICFI_JOINTS] < 19 ? 6 + 3 * (size_t)h->room.most[ICFI_JOINTS] : 63;
 }
 
-/* Room for numbers of mass matrices: trees add up to all velocities and are none larger than the
-   largest. */
+/* Room for the mass matrices, in numbers. The velocities of all trees add up to the total, and no tree
+   exceeds the largest. */
 static size_t icfi_mass_room(const icfi_header* h)
 {
     size_t jointed =
@@ -12175,11 +12178,12 @@ static size_t icfi_mass_room(const icfi_header* h)
     return icfi_times(36 + 3 * (icfi_tree_most(h) + 6), jointed);
 }
 
-/* What the blocks and the solver of a step in those capacities take: a guess, with factors of piles that
-   are not too wide, and half of the contacts on trees where there are joints. The solver does with less. */
+/* A guess of the memory for the blocks and the solver of a step at these capacities. It assumes factors of
+   piles that are not too wide, and, if there are joints, half of the contacts on trees. The solver can work
+   with less. */
 static size_t icfi_solver_guess(const icfi_header* h)
 {
-    /* a constraint may have six rows, and each body a link against turning */
+    /* a constraint may have six rows, and each body one more link (against turning) */
     size_t links = (size_t)h->room.most[ICFI_CONTACTS] + 3 * (size_t)h->room.most[ICFI_CONSTRAINTS],
            r = sizeof(icf_real);
     size_t bodies = (size_t)h->room.most[ICFI_BODIES] < 2 * links
@@ -12192,7 +12196,7 @@ static size_t icfi_solver_guess(const icfi_header* h)
         n = icfi_plus(
             n, icfi_times(r * (3 * (links / 8) + (size_t)h->room.most[ICFI_JOINTS] + 12), most));
         n = icfi_plus(n, icfi_times(1500, (size_t)h->room.most[ICFI_JOINTS]));
-        /* joints of one velocity, and A, its factor, and the like of them */
+        /* the one-velocity links of joints, and A, its factor and similar matrices */
         n = icfi_plus(n, icfi_times(2 * r, icfi_mass_room(h)));
     }
     return icfi_plus(n, 4096);
@@ -12209,8 +12213,8 @@ static size_t icfi_solver_guess(const icfi_header* h)
         } \
     } while (0)
 
-/* Where the front of a block is, the state and what calls between steps ask for; answers where the rest
-   begins. */
+/* Lays out the front of a block: the state, and everything that calls between steps read. Answers where the
+   rest begins. */
 static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                                 icfi_sim* s)
 {
@@ -12230,8 +12234,8 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
     return at;
 }
 
-/* Where everything is in a block; or, with an arena, how large it must be, arena->peak. A block was measured
-   before it was made, so that nothing is checked once more: every call of a world opens it. */
+/* Lays out a block; with an arena instead, finds how large it must be, arena->peak. Every call of a world
+   opens its block, so nothing is checked again: the block was measured before it was made. */
 static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                               icfi_sim* s)
 {
@@ -12310,7 +12314,7 @@ static icfi_header* icfi_header_of(const icf_world* w)
     return ICFI_AT(icfi_header, w->memory, 0);
 }
 
-/* One table alone, for what is asked often. They follow the header. */
+/* One table alone, for frequent calls. The tables follow the header. */
 static unsigned char* icfi_table_at(const icf_world* w, int32_t table)
 {
     const icfi_header* h = icfi_header_of(w);
@@ -12325,7 +12329,7 @@ static icfi_slot* icfi_slot_in(const icfi_header* h, unsigned char* table, int32
     return ICFI_AT(icfi_slot, table, h->record[kind] * ((size_t)i + 1) - sizeof(icfi_slot));
 }
 
-/* The record that a name is of, or NULL */
+/* The record with a name, or NULL */
 static void* icfi_find_record(const icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
 {
     const icfi_header* h;
@@ -12355,7 +12359,7 @@ static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint 
     return (icfi_constraint*)icfi_find_record(w, ICFI_CONSTRAINTS, name.index, name.generation);
 }
 
-/* The same for what a call is about; where there is none, with the reason */
+/* The same for an argument of a call; if there is none, sets the reason. */
 static void* icfi_named_record(icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
 {
     static const char reason[][20] = {"no such body", "no such joint", "no such constraint"};
@@ -12373,7 +12377,7 @@ static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
     s->start = s->motion;
 }
 
-/* Only what icfi_front_layout knows */
+/* Opens only the part that icfi_front_layout lays out. */
 static void icfi_front_open(const icf_world* w, icfi_sim* s)
 {
     (void)icfi_front_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
@@ -12390,7 +12394,7 @@ ICF_API size_t icf_world_bytes(const icf_world_def* def)
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
 
-/* Makes the cache what it is before the first step. */
+/* Resets the cache to its content before the first step. */
 static void icfi_session_begin(icfi_sim* s)
 {
     ICFI_MEMSET(s->session, 0, sizeof *s->session);
@@ -12443,7 +12447,7 @@ static void icfi_copy_tables(const icfi_header* h, const unsigned char* const* f
         icfi_copy_bytes(to[i], from[i], h->record[i] * (size_t)h->end[i]);
 }
 
-/* Copies the state into a block with other room. */
+/* Copies the state into a block with other capacities. */
 static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
 {
     icfi_room room = to->header->room;
@@ -12458,7 +12462,7 @@ static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
     return icfi_world_full(w, what[table], (size_t)needed);
 }
 
-/* Whether a world fits into the room of a def */
+/* Whether a world fits into the capacities of a def */
 static icf_result icfi_room_check(icf_world* w, const icfi_sim* s, const icf_world_def* def)
 {
     const icfi_room room = icfi_room_of(def);
@@ -12575,7 +12579,7 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
 }
 #endif
 
-/* Carries a world that was created into a block of its own with other capacities, and room for its trees. */
+/* Moves a created world into a new block with other capacities, and room for its trees. */
 static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
 #ifndef ICF_NO_MALLOC
@@ -12606,7 +12610,7 @@ static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 #endif
 }
 
-/* Room for `needed` records of a table: twice of what there was, in a world that can grow */
+/* Makes room for `needed` records of a table. A world that can grow doubles it. */
 static icf_result icfi_make_room(icf_world* w, int32_t table, int32_t needed)
 {
     icf_world_def d = icfi_def_of(icfi_header_of(w));
@@ -12617,7 +12621,7 @@ static icf_result icfi_make_room(icf_world* w, int32_t table, int32_t needed)
     return icfi_world_grow(w, &d);
 }
 
-/* A slot for a new record, which is zero but for its name; growing may move what is open. */
+/* Takes a slot for a new record, zero except for its name. This may move the block: open it again. */
 static icf_result icfi_slot_take(icf_world* w, int32_t kind, int32_t* i)
 {
     icfi_header* h = icfi_header_of(w);
@@ -12642,7 +12646,7 @@ static icf_result icfi_slot_take(icf_world* w, int32_t kind, int32_t* i)
     return ICF_RESULT_OK;
 }
 
-/* Its name is of nothing from now on, and it is the next to be taken. */
+/* Frees a slot: its name is no longer valid. The next new record takes this slot. */
 static void icfi_slot_drop(icfi_sim* s, int32_t kind, int32_t i)
 {
     icfi_slot* slot = icfi_slot_in(s->header, s->tables[kind], kind, i);
@@ -12655,13 +12659,13 @@ static void icfi_slot_drop(icfi_sim* s, int32_t kind, int32_t i)
 
 /* ---- saving ---- */
 
-/* FNV-1a over numbers rather than bytes, so that it is the same whatever the order of bytes */
+/* FNV-1a over numbers, not bytes: the order of bytes then makes no difference */
 static uint64_t icfi_hash_number(uint64_t hash, uint64_t x)
 {
     return (hash ^ x) * (uint64_t)0x100000001b3u;
 }
 
-/* The number at p, of 64 bits, or two of 32 */
+/* The next 8 bytes: one number of 64 bits, or two of 32 */
 static inline uint64_t icfi_hash_load(const unsigned char* p, size_t size)
 {
     uint64_t x;
@@ -12677,11 +12681,11 @@ static inline uint64_t icfi_hash_load(const unsigned char* p, size_t size)
 static inline uint64_t icfi_hash_mix(uint64_t hash, uint64_t x)
 {
     hash = icfi_hash_number(hash, x);
-    return hash ^ hash >> 29; /* high bits go through the whole of the hash, too */
+    return hash ^ hash >> 29; /* lets the high bits reach the whole hash, too */
 }
 
-/* `count` times eight bytes, of numbers of `size` bytes, into four streams, which do not wait for each
-   other */
+/* Hashes `count` times eight bytes, of numbers of `size` bytes, into four streams. The streams do not wait
+   for each other. */
 ICFI_FORCE_INLINE void icfi_hash_stream(uint64_t h[4], const unsigned char* p, size_t count,
                                         size_t size)
 {
@@ -12706,7 +12710,8 @@ static uint64_t icfi_hash_end(const uint64_t h[4])
     return icfi_hash_mix(icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]), h[3]);
 }
 
-/* Records of `reals` reals, `longs` numbers of 64 bits, and numbers of 32, each an even number of those */
+/* Records of `reals` reals, `longs` numbers of 64 bits, then numbers of 32 bits. Reals and 32-bit numbers
+   each fill a multiple of eight bytes. */
 static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count, size_t record,
                                   size_t reals, size_t longs)
 {
@@ -12725,7 +12730,7 @@ static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count
 
 #define ICFI_REALS_BEFORE(type, field) (offsetof(type, field) / sizeof(icf_real))
 
-/* All of the state, without room and the checksum */
+/* A hash of the whole state, except capacities and checksum */
 static uint64_t icfi_state_hash(const icfi_header* header, const unsigned char* const* table)
 {
     const size_t reals[ICFI_TABLES] = {
@@ -12750,14 +12755,13 @@ ICF_API uint64_t icf_world_hash(const icf_world* world)
     return icfi_state_hash(s.header, (const unsigned char* const*)s.tables);
 }
 
-/* A saved world: the header, and as many records of each table as were ever used. They need not be
-   aligned. */
+/* A saved world: the header, then the records of each table that were ever used. They need not be aligned. */
 typedef struct icfi_saved {
     icfi_header h;
     const unsigned char* table[ICFI_TABLES];
 } icfi_saved;
 
-/* Says where its tables are, and how many bytes it has. */
+/* Sets the positions of its tables, and answers its size in bytes. */
 static size_t icfi_saved_open(icfi_saved* s, const unsigned char* from)
 {
     size_t at = sizeof s->h;
@@ -12769,7 +12773,7 @@ static size_t icfi_saved_open(icfi_saved* s, const unsigned char* from)
     return at;
 }
 
-/* Of saved bytes: the room too */
+/* Of saved bytes, including the capacities */
 static uint64_t icfi_checksum(const icfi_saved* s)
 {
     uint64_t hash = icfi_state_hash(&s->h, s->table);
@@ -12843,7 +12847,7 @@ static int32_t icfi_joint_dofs(int32_t kind)
     }
 }
 
-/* A slot in a list of which -1 is the end */
+/* Whether i is a slot, or -1 for none */
 static int icfi_slot_is(int32_t i, int32_t end)
 {
     return i >= -1 && i < end;
@@ -12864,7 +12868,7 @@ static int icfi_saved_alive(const icfi_saved* s, int32_t i)
     return (b.slot.flags & ICFI_ALIVE) != 0;
 }
 
-/* Bodies: numbers that can be, names that fit, and no circle of joints */
+/* Checks bodies: possible numbers, names that fit, and no circle of joints */
 static ICFI_NOINLINE int icfi_saved_bodies_are_good(const icfi_saved* s)
 {
     int32_t i, k, depth;
@@ -12948,7 +12952,7 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
     return 1;
 }
 
-/* The slots of a list of free ones are free, and it ends. */
+/* Whether all slots in a list of free slots are free, and the list ends */
 static int icfi_saved_list_is_good(const icfi_saved* s, int32_t kind)
 {
     const int32_t end = s->h.end[kind];
@@ -12991,7 +12995,7 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
 
 static int32_t icfi_free_dofs(uint32_t locks);
 
-/* Velocities of the largest tree of a saved world; counts in scratch, a number for each body */
+/* Velocities of the largest tree of a saved world. count: scratch, a number for each body */
 static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
 {
     int32_t i, k, largest = 0;
@@ -13060,7 +13064,7 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
     return ICF_RESULT_OK;
 }
 
-/* Motions and positions of the state into scratch */
+/* Copies motions and positions from the state into scratch. */
 static void icfi_load_motion(icfi_sim* s)
 {
     int32_t i;
