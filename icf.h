@@ -13094,9 +13094,9 @@ static int32_t icfi_free_dofs(uint32_t locks)
     return n;
 }
 
-/* Finds the trees: of each dynamic body that nothing holds, or whose parent is not dynamic, with all that
-   it carries, by breadth. In the order of their first bodies, and children in the order of their
-   joints. */
+/* Finds the trees. The root of a tree is a dynamic body that nothing holds, or whose parent is not dynamic.
+   Everything that it carries follows, breadth first. Trees are in the order of their roots, children in the
+   order of their joints. */
 static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -13170,7 +13170,7 @@ static size_t icfi_largest_tree(icfi_sim* s)
     return s->session->largest;
 }
 
-/* Room for the largest tree, which changes of bodies and a load can have made larger than it was */
+/* Makes room for the largest tree. Changes of bodies and a load can have made it larger than before. */
 static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
 {
     icf_world_def def = icf_default_world_def();
@@ -13195,7 +13195,7 @@ static icf_transform icfi_pose(const icfi_body* b, const icfi_motion* m)
     return icf_transform_make(m->q, icf_vec3_sub(m->x, icf_quat_rotate(m->q, b->center)));
 }
 
-/* From the child's joint frame to the parent's */
+/* The joint's motion: from the child's joint frame to the parent's */
 static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
 {
     icf_transform t = icf_transform_identity();
@@ -13224,7 +13224,7 @@ static icf_transform icfi_joint_base(const icfi_sim* s, const icfi_joint* j,
     return icfi_compose(icfi_pose(s->body + j->parent, motion + j->parent), j->frame[0]);
 }
 
-/* Puts the bodies of a tree where their joints have them, its root and carrier being where they are. */
+/* Places the bodies of a tree by its joints. Its root and carrier are already in place. */
 static void icfi_place_tree(const icfi_sim* s, const icfi_world_tree* tree, icfi_motion* motion,
                             const icf_real* position)
 {
@@ -13262,7 +13262,7 @@ static icf_real icfi_spatial_dot(icfi_spatial x, icfi_spatial y)
     return icf_vec3_dot(x.a, y.a) + icf_vec3_dot(x.l, y.l);
 }
 
-/* The rate of something that moves with the velocity v and is the motion x there */
+/* The rate of the spatial motion x if it moves along with the velocity v */
 static icfi_spatial icfi_spatial_cross(icfi_spatial v, icfi_spatial x)
 {
     return icfi_spatial_make(icf_vec3_cross(v.a, x.a),
@@ -13280,7 +13280,7 @@ static icfi_spatial icfi_slide_column(icf_vec3 axis)
     return icfi_spatial_make(icf_vec3_make(0, 0, 0), axis);
 }
 
-/* The columns of a joint: spatial velocities that its own velocities give to the child */
+/* The columns of a joint: the spatial velocities that the joint's own velocities give to the child */
 static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const icf_real* q,
                                icf_vec3 o, icfi_spatial* column, uint8_t* by_parent)
 {
@@ -13313,7 +13313,7 @@ static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const ic
     }
 }
 
-/* Column i of the six of a free body, of those that are not locked, about its centre of mass */
+/* The unit motion of a free body along axis 0 to 5, about its centre of mass */
 static icfi_spatial icfi_free_column(int32_t axis)
 {
     icfi_spatial x;
@@ -13352,7 +13352,7 @@ static void icfi_find_columns(const icfi_sim* s, icfi_world_tree* tree, const ic
     }
 }
 
-/* The spatial velocity of a body that no tree moves, about o */
+/* The spatial velocity about o of a body outside all trees */
 static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* motion, int32_t body,
                                        icf_vec3 o)
 {
@@ -13364,7 +13364,7 @@ static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* mot
     return icfi_spatial_make(m->w, icf_vec3_add(m->v, icf_vec3_cross(m->w, icf_vec3_sub(o, m->x))));
 }
 
-/* Its rate: v x w, of a body that turns while its centre of mass moves straight on */
+/* The rate of that velocity: v x w, because the body turns while its centre of mass moves straight on */
 static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* motion, int32_t body)
 {
     icf_vec3 zero = icf_vec3_make(0, 0, 0);
@@ -13373,7 +13373,7 @@ static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* moti
     return icfi_spatial_make(zero, icf_vec3_cross(motion[body].v, motion[body].w));
 }
 
-/* Spatial velocities of the bodies of a tree, for velocities v of it and the columns found last */
+/* Spatial velocities of the bodies of a tree, from its velocities v and the last columns */
 static void icfi_find_speeds(const icfi_sim* s, const icfi_world_tree* tree,
                              const icfi_motion* motion, const icf_real* v)
 {
@@ -13390,7 +13390,7 @@ static void icfi_find_speeds(const icfi_sim* s, const icfi_world_tree* tree,
     }
 }
 
-/* Velocities of the bodies themselves, from those */
+/* Writes these into the bodies' own velocities. */
 static void icfi_set_speeds(const icfi_sim* s, const icfi_world_tree* tree, icfi_motion* motion)
 {
     int32_t k;
@@ -13402,7 +13402,7 @@ static void icfi_set_speeds(const icfi_sim* s, const icfi_world_tree* tree, icfi
     }
 }
 
-/* Velocities of a tree out of the motion of its free root and of joints */
+/* Gathers the velocities of a tree from the motions of its free root and of its joints. */
 static void icfi_gather_velocity(const icfi_sim* s, const icfi_world_tree* tree,
                                  const icfi_motion* motion, const icf_real* joint_velocity,
                                  icf_real* v)
@@ -13444,7 +13444,7 @@ static void icfi_root_velocity(const icfi_sim* s, const icfi_world_place* p, con
     *a = icf_vec3_make(six[3], six[4], six[5]);
 }
 
-/* Where the root and the joints of a tree are after a time h with velocities v */
+/* The root and the joints of a tree after a time h with velocities v */
 static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
                                 icf_real h, const icfi_motion* from, const icf_real* position,
                                 icfi_motion* to, icf_real* to_position)
@@ -13477,7 +13477,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
     }
 }
 
-/* ---- what moves a tree ---- */
+/* ---- forces on a tree ---- */
 
 /* a x for a symmetric matrix xx, yy, zz, xy, xz, yz */
 static inline icf_vec3 icfi_symmetric(const icf_real a[6], icf_vec3 x)
@@ -13486,7 +13486,7 @@ static inline icf_vec3 icfi_symmetric(const icf_real a[6], icf_vec3 x)
                          a[4] * x.x + a[5] * x.y + a[2] * x.z);
 }
 
-/* That of a ball, which turning does not change */
+/* Whether this is the inertia of a ball: turning does not change it */
 static int icfi_is_round(const icf_real i[6])
 {
     return i[0] == i[1] && i[0] == i[2] && i[3] == 0 && i[4] == 0 && i[5] == 0;
@@ -13537,8 +13537,8 @@ static icfi_spatial icfi_inertia_times(const icfi_inertia* i, icfi_spatial x)
         icf_vec3_sub(icf_vec3_scale(i->mass, x.l), icf_vec3_cross(i->moment, x.a)));
 }
 
-/* The force on a body, about the origin of its tree: gravity, what the caller applies, and drag, which is in
-   proportion to momentum */
+/* The force on a body about the origin of its tree: gravity, the caller's force, and drag in proportion to
+   momentum */
 static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_motion* m,
                                    icfi_spatial speed, const icf_real inertia[6], icf_vec3 o)
 {
@@ -13554,7 +13554,7 @@ static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_m
     return icfi_spatial_make(icf_vec3_add(t, icf_vec3_cross(c, f)), f);
 }
 
-/* The force on an inertia that moves with a velocity v of rate a: I a + v x* I v */
+/* The force on an inertia that has velocity v and acceleration a: I a + v x* I v */
 static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icfi_spatial a)
 {
     icfi_spatial p = icfi_inertia_times(i, v), f = icfi_inertia_times(i, a);
@@ -13563,16 +13563,17 @@ static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icf
     return f;
 }
 
-/* The rate of a free root without accelerations: its velocity v is that of a point that moves, and the rate
-   of a spatial velocity is less by w x v. */
+/* The spatial acceleration of a free root whose velocities are constant. Its v belongs to a moving point, so
+   the spatial velocity changes at the rate -w x v. */
 static icfi_spatial icfi_root_rate(icfi_spatial speed)
 {
     return icfi_spatial_make(icf_vec3_make(0, 0, 0), icf_vec3_cross(speed.l, speed.a));
 }
 
-/* Newton and Euler's recursion: out = the efforts that give a tree the accelerations `a` (NULL: none) in a
-   configuration, less those of gravity, applied forces and drag, for the columns and speeds found
-   last. Not fresh: these three as they were found last, and only what is quadratic in velocities is new. */
+/* Newton and Euler's recursion. out: the efforts that give a tree the accelerations `a` (NULL: none) in a
+   configuration, less the efforts of gravity, applied forces and drag, for the last columns and speeds. If
+   not fresh, reuses the last gravity, applied forces and drag, and renews only the terms quadratic in
+   velocities. */
 static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree,
                                   const icfi_motion* motion, const icf_real* v, const icf_real* a,
                                   icf_real* out, int fresh)
@@ -13622,7 +13623,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
     }
 }
 
-/* A motor without limit of effort is a spring and a damper, and in A; with one it is a potential. */
+/* A motor without effort limit is a spring and a damper, and part of A. A motor with a limit is a
+   potential. */
 static int icfi_motor_is_free(const icfi_joint* j)
 {
     return j->effort < 0;
@@ -13639,7 +13641,7 @@ static void icfi_turn_error(const icf_real* r, const icf_real* q, icf_real out[3
     out[2] = f * e.z;
 }
 
-/* What is missing from `position` to `goal`, for each velocity of a joint */
+/* The distance from `position` to `goal`, for each velocity of a joint */
 static void icfi_joint_error(const icfi_joint* j, const icf_real* goal, const icf_real* position,
                              icf_real out[3])
 {
@@ -13652,8 +13654,9 @@ static void icfi_joint_error(const icfi_joint* j, const icf_real* goal, const ic
     }
 }
 
-/* Efforts on the joints of a tree, in out: applied, and of springs, dampers and free motors at a position
-   and velocity; and, where diagonal is not NULL, what these and rotors add to the diagonal of A. */
+/* out: efforts on the joints of a tree at a position and velocity: applied efforts, springs, dampers and
+   motors without limit. diagonal, if not NULL: what springs, dampers, motors and rotors add to the diagonal
+   of A */
 static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
                                const icf_real* position, const icf_real* v, icf_real* out,
                                icf_real* diagonal)
@@ -13687,8 +13690,7 @@ static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
     }
 }
 
-/* The composite rigid body algorithm: A of a tree, rows of all its velocities, with the dampers of bodies in
-   it. */
+/* The composite rigid body algorithm: A of a tree by rows, with the dampers of its bodies */
 static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
                              const icfi_motion* motion, const icf_real* diagonal, icf_real* a)
 {
@@ -13729,7 +13731,7 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
     for (i = 0; diagonal && i < n; i++) a[i * n + i] += diagonal[i];
 }
 
-/* The state part way between the start of the step and its end with velocities v: `lean` of the way */
+/* The state at `share` of the way through the substep, with velocities that change from v0 to v */
 static void icfi_state_at_theta(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* v,
                                 icf_real share)
 {
@@ -13741,7 +13743,7 @@ static void icfi_state_at_theta(const icfi_sim* s, const icfi_world_tree* tree, 
                         s->half_position);
 }
 
-/* Adds to efforts and to the diagonal what rotors need for the accelerations of an iterate */
+/* Adds the efforts that give rotors the accelerations a. */
 static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* a,
                             icf_real* out)
 {
@@ -13754,7 +13756,8 @@ static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, cons
     }
 }
 
-/* The change of velocity of a tree in symplectic Euler, in r, with what is quadratic in velocities at `at` */
+/* r: the change of velocity of a tree in symplectic Euler, with the terms quadratic in velocities taken at
+   `at` */
 static void icfi_euler_change(icfi_sim* s, const icfi_world_tree* tree, const icf_real* at,
                               icf_real* r)
 {
@@ -13767,10 +13770,11 @@ static void icfi_euler_change(icfi_sim* s, const icfi_world_tree* tree, const ic
     (void)icf_dense_solve(n, s->factor, n, r, 1, n);
 }
 
-/* Symplectic Euler's free velocities of a tree again, with the forces that are quadratic in velocities,
-   gyroscopic and centrifugal, at the mean of the old and new ones: they do no work then, where at the old
-   ones they feed what turns fast. One or two rounds are enough, and what is slow needs none. A step that is
-   too long for what turns, so that they do not settle, is made without them: they do no work then either. */
+/* Solves for symplectic Euler's free velocities of a tree again, with the forces quadratic in velocities
+   (gyroscopic and centrifugal) at the mean of the old and new velocities. There they do no work; at the old
+   velocities they would feed a fast rotation. One or two rounds are enough, and a slow tree needs none. If
+   the step is too long for the rotation, so that the rounds do not converge, these forces are left out: no
+   force does no work either. */
 static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
 {
     const icf_real* v0 = s->v0 + tree->dof;
@@ -13785,8 +13789,8 @@ static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
             change = icfi_max(change, ICF_FABS(r[i]));
             size = icfi_max(size, icfi_max(ICF_FABS(v0[i]), ICF_FABS(v[i])));
         }
-        if (!(change <= 4 * size)) break; /* or not finite */
-        /* where they turn the velocities by much, half the way at a time */
+        if (!(change <= 4 * size)) break; /* too far, or not finite */
+        /* if these forces turn the velocities by much, go half the way at a time */
         for (i = 0; i < n; i++) v[i] += change > ICF_R(0.1) * size ? r[i] / 2 : r[i];
         if (change <= (round ? ICF_R(0.01) : ICF_R(1e-6)) * size) return;
     }
@@ -13795,9 +13799,9 @@ static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
     for (i = 0; i < n; i++) v[i] = v0[i] + r[i];
 }
 
-/* The free velocities of a tree, and A at them: Newton's method on the balance of momentum without
-   contacts, SAP (13), with A for its slope. Symplectic Euler is linear in v and takes one iteration; the
-   others go on until v stands still, which they do fast while h is short beside what turns forces. */
+/* The free velocities of a tree, and A at them: Newton's method on the balance of momentum without contacts,
+   SAP (13), with A as its slope. Symplectic Euler is linear in v and takes one iteration. The other methods
+   go on until v stands still; they are fast while h is short beside the time in which forces turn. */
 static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int euler)
 {
     const icf_real theta = euler ? 0 : s->lean;
@@ -13824,7 +13828,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
         icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
         icfi_add_rotors(s, tree, r, f);
-        /* springs and dampers, which lean forward also in symplectic Euler */
+        /* springs and dampers are taken at theta in symplectic Euler, too */
         icfi_state_at_theta(s, tree, v, s->lean);
         for (i = 0; i < n; i++) mean[i] = s->lean * v[i] + (1 - s->lean) * v0[i];
         icfi_joint_efforts(s, tree, s->half_position, mean, r, d);
@@ -13838,7 +13842,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         }
         icfi_mass_matrix(s, tree, motion, d, a);
         icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
-        /* or so near to singular that velocities overflow */
+        /* the second and third tests: A is so near to singular that velocities overflow */
         if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK ||
             icf_dense_solve(n, s->factor, n, r, 1, n) != ICF_RESULT_OK ||
             !icfi_all_finite((size_t)n, r)) {
@@ -13852,23 +13856,23 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         }
         near = euler || change <= ICF_R(1e-3) * size;
         if (change <= 4 * ICFI_EPSILON * size) break;
-        /* a step that is long beside what turns: half the way, until it comes nearer */
+        /* h is long beside the rotation: halve Newton's step until v comes nearer */
         if (change > last / 2 && change > ICF_R(1e-3) * size)
             relax = icfi_max(relax / 2, ICF_R(0.1));
-        /* rounding: no nearer than before, and near */
+        /* rounding: v comes no nearer, and is near */
         if (change >= last && change <= ICF_R(1e4) * ICFI_EPSILON * size) break;
         last = change;
     }
     if (euler) {
         icfi_center_products(s, tree);
-    } else { /* contacts are those of the start */
+    } else { /* contacts use the columns of the start */
         icfi_find_columns(s, tree, s->motion, s->position);
     }
     return near ? ICF_RESULT_OK : ICF_RESULT_NOT_CONVERGED;
 }
 
-/* The free velocities of a tree by the world's method; by symplectic Euler where the step is too long beside
-   what turns for that to be solved. */
+/* The free velocities of a tree by the world's method. If the step is too long for that method, by symplectic
+   Euler. */
 static icf_result icfi_predict_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_result result = ICF_RESULT_NOT_CONVERGED;
@@ -13903,8 +13907,8 @@ static int icfi_symmetric_inverse(const icf_real i[6], icf_real out[6])
     return 1;
 }
 
-/* The change of the angular velocity of a body alone by an angular impulse. Axes that are locked keep
-   theirs, whatever it takes. 0 if its inertia is not positive definite */
+/* The change of the angular velocity of a body alone by an angular impulse. Locked axes keep their velocity,
+   whatever impulse that takes. Answers 0 if the inertia is not positive definite. */
 static int icfi_turn_by(const icfi_body* b, const icfi_motion* m, icf_vec3 t, icf_vec3* change)
 {
     uint32_t locks = icfi_locks_of(b);
@@ -13918,7 +13922,7 @@ static int icfi_turn_by(const icfi_body* b, const icfi_motion* m, icf_vec3 t, ic
     return 1;
 }
 
-/* The free velocities of a body alone. No gyroscopic term: icfi_drift has it. */
+/* The free velocities of a body alone, without the gyroscopic term: icfi_drift adds it. */
 static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
 {
     const icfi_world_place* p = s->place + tree->first;
@@ -13946,7 +13950,8 @@ static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
     if (((locks & ICF_LOCK_TURN_X) && a.x != 0) || ((locks & ICF_LOCK_TURN_Y) && a.y != 0) ||
         ((locks & ICF_LOCK_TURN_Z) && a.z != 0)) {
         icf_real inertia[6];
-        /* a lock on an axis about which it still turns is a blow about that axis: the others keep momentum */
+        /* if the body still turns about a locked axis, the lock is a blow about that axis; the other axes
+           keep their momentum */
         icfi_turned_inertia(m->q, b->inertia, inertia);
         if (!icfi_turn_by(b, m, icfi_symmetric(inertia, a), &a))
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body,
@@ -14001,13 +14006,13 @@ static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_r
     }
 }
 
-/* tan(y) / y for z = y^2 up to 1/16, by its continued fraction, which is right to 1e-17 there */
+/* tan(y) / y for z = y^2 up to 1/16, by its continued fraction, with an error of 1e-17 */
 static icf_real icfi_tangent_ratio(icf_real z)
 {
     return (10395 - z * (1260 - 21 * z)) / (10395 - z * (4725 - z * (210 - z)));
 }
 
-/* Columns of a matrix become the rows of its inverse; 0 if it has none. */
+/* Turns the columns of a matrix into the rows of its inverse; answers 0 if it has none. */
 static int icfi_invert3(icf_vec3* x, icf_vec3* y, icf_vec3* z)
 {
     icf_vec3 yz = icf_vec3_cross(*y, *z), zx = icf_vec3_cross(*z, *x), xy = icf_vec3_cross(*x, *y);
@@ -14040,10 +14045,10 @@ static void icfi_spin_matrix(const icf_real i[6], icf_vec3 w, icf_vec3 l, icf_re
 
        I w = (P0 + P1) / 2,   P1 = P0 turned by -h w   so that   (P1 - P0) . w = 0
 
-   and energy, 1/2 P . I^-1 P, changes by (P1 - P0) . I^-1 (P1 + P0) / 2, which is that. P1 is P0 turned by
-   the Cayley map of 2 k w, with k = tan(h |w| / 2) / |w|, so the first equation says I w = P0 + k (I w) x w,
-   which Newton's method solves from the velocity w. The turn is (k w, 1), of a length that is not 1. 0 if
-   there is no solution near: h is too long. */
+   The energy 1/2 P . I^-1 P changes by (P1 - P0) . I^-1 (P1 + P0) / 2 = (P1 - P0) . w, so by 0. P1 is P0
+   turned by the Cayley map of 2 k w, with k = tan(h |w| / 2) / |w|. So the first equation says
+   I w = P0 + k (I w) x w, and Newton's method solves it from the velocity w. turn: (k w, 1), not normalised.
+   Answers 0 if there is no solution nearby: h is too long. */
 static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p, icf_vec3 w,
                      icf_real h, icf_quat* turn)
 {
@@ -14052,8 +14057,8 @@ static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p,
     int32_t trial;
     *turn = icf_quat_identity();
     if (!(size > 0)) return 1;
-    /* the first step by I alone; then Newton's method with the matrix of there, I - k ([I w]x - [w]x I), of
-       which x, y, z are the columns and then the rows of the inverse */
+    /* The first step uses I alone. Then Newton's method keeps the matrix of that point, I - k ([I w]x - [w]x
+       I). x, y, z hold its columns first, and then the rows of its inverse. */
     w = icf_vec3_add_scaled(w, k, icfi_symmetric(inverse, icf_vec3_cross(p, w)));
     l = icfi_symmetric(i, w);
     icfi_spin_matrix(i, w, l, k, &x, &y, &z);
@@ -14067,19 +14072,19 @@ static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p,
         w = icf_vec3_sub(w, f);
         moved = icf_vec3_dot(f, f);
         if (!trial) first = moved;
-        /* what is left is in proportion to this step times the first */
+        /* the remaining error is proportional to this step times the first */
         if (moved * (first / size) <= ICFI_EPSILON * ICFI_EPSILON / 256 * size) {
             *turn = icf_quat_make(k * w.x, k * w.y, k * w.z, 1);
             return 1;
         }
         l = icfi_symmetric(i, w);
         k = h / 2 * icfi_tangent_ratio(h * h / 4 * icf_vec3_dot(w, w));
-        if (!(h * h * icf_vec3_dot(w, w) <= 1)) return 0; /* where icfi_tangent_ratio is not one */
+        if (!(h * h * icf_vec3_dot(w, w) <= 1)) return 0; /* icfi_tangent_ratio holds up to here */
     }
     return 0;
 }
 
-/* What is locked stays, as fast as it was told to: not at all */
+/* Locked axes do not move. */
 static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_vec3* a)
 {
     if (locks & ICF_LOCK_X) l->x = m->v.x = 0;
@@ -14097,12 +14102,12 @@ static inline icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
     return icf_vec3_scale(f, icf_vec3_add_scaled(icf_vec3_cross(u, t), q.w, t));
 }
 
-/* Turns a free body alone by its mean angular velocity u, and changes its angular velocity w, both in the
-   axes of the body, and that of m, in the world: what the solver changed was momentum, with the inertia as
-   it stood, and what the body keeps while it turns is that. By a turn that takes momentum from p to p + dp
-   and a fixed vector from w to w + dw, the velocity changes by I^-1 dp - dw. It is computed as such, and
-   not as a difference of velocities, whose roundings add up in a million steps.
-   0, and nothing is changed, if h is too long. */
+/* Turns a free body alone by its mean angular velocity u. Changes its angular velocity w (both in the axes of
+   the body) and the velocity of m, in the world. The solver changed the body's momentum with the inertia in
+   its pose at the start, and the body keeps that momentum while it turns. A turn that takes momentum from p
+   to p + dp and a fixed vector from w to w + dw changes the velocity by I^-1 dp - dw. This formula is used,
+   not a difference of velocities, whose roundings would add up over a million steps. Answers 0 and changes
+   nothing if h is too long. */
 static int icfi_turn_once(const icf_real inertia[6], const icf_real inverse[6], icf_real h,
                           icfi_motion* m, icf_vec3* u, icf_vec3* w)
 {
@@ -14135,12 +14140,12 @@ static void icfi_drift_turn(const icfi_body* b, icfi_motion* m, icf_vec3 mean, i
     if (!same) u = icf_quat_rotate_inverse(m->q, mean);
     m->w = a;
     if (!icfi_symmetric_inverse(b->inertia, inverse)) return;
-    /* At most half a radian at a time, by which icfi_spin is accurate, and less where that has no solution.
-       64 at most: what turns faster than 32 radians in a step turns by less than it should, but loses
-       neither energy nor momentum. */
+    /* Turns by at most half a radian at a time, where icfi_spin is accurate, and less where icfi_spin has no
+       solution. 64 turns at most: a body faster than 32 radians in a step turns by less than it should, but
+       loses neither energy nor momentum. */
     for (trial = 0; left > 0 && trial < 64; trial++) {
         icf_real angle = left * icf_vec3_length(u), part;
-        if (!(angle <= ICF_REAL_MAX)) return; /* so fast that there is no square of it */
+        if (!(angle <= ICF_REAL_MAX)) return; /* so fast that its square overflows */
         part = angle * shorter < ICF_R(0.5) ? left : left * (ICF_R(0.5) / (angle * shorter));
         if (icfi_turn_once(b->inertia, inverse, part, m, &u, &w)) {
             left -= part;
@@ -14158,7 +14163,7 @@ static icf_vec3 icfi_before_turning(const icfi_sim* s, int32_t body)
     icf_vec3 w = icf_vec3_scale(-1, m.w);
     if ((!s->substep && !(b->slot.flags & ICFI_TURNED)) || (icfi_locks_of(b) >> 3) ||
         icfi_is_round(b->inertia) ||
-        s->turned * s->turned * icf_vec3_dot(w, w) < ICF_R(1e-10)) { /* hardly at all */
+        s->turned * s->turned * icf_vec3_dot(w, w) < ICF_R(1e-10)) { /* hardly any turn */
         return m.w;
     }
     icfi_drift_turn(b, &m, w, w, s->turned);
