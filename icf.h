@@ -14197,8 +14197,8 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
 /* Offers to those below: icfi_constraint_rows, icfi_coupler_error, icfi_is_kept, icfi_move,
    icfi_solve_substep, icfi_take_results, icfi_tree_of */
 
-/* Solves of a substep in search of its end, and those of one that comes after a substep without an end: the
-   step is TOO_FAST already. Most ends are found in 5 to 9, few after 15. */
+/* Solves of a substep at most, in search of its end. WHEN_LOST: after a substep without an end, because the
+   step is TOO_FAST already. Most ends are found in 5 to 9 solves, few after 15. */
 #define ICFI_PASSES 24
 #define ICFI_PASSES_WHEN_LOST 4
 
@@ -14207,14 +14207,14 @@ static icfi_world_tree* icfi_tree_of(const icfi_sim* s, int32_t body)
     return body >= 0 && s->tree_of[body] >= 0 ? s->tree + s->tree_of[body] : NULL;
 }
 
-/* Whether the solver can move a body: not if it is held to the ground, or by all of its locks. */
+/* Whether the solver can move a body: not if it is held to the ground, or by all of its locks */
 static int icfi_can_move(const icfi_sim* s, int32_t body)
 {
     const icfi_world_tree* tree = icfi_tree_of(s, body);
     return tree && tree->dofs > 0;
 }
 
-/* Makes the clique of a tree, when the first link reads it, which also numbers them. */
+/* Makes the clique of a tree. The first link that reads the tree calls this, and so numbers the cliques. */
 static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_problem* p = &s->problem;
@@ -14234,7 +14234,8 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
         s->problem_v[at + i] = (s->pass ? s->v : s->v0)[tree->dof + i];
     }
     if (tree->single && n == 6) {
-        /* friction looks back to what the last solve left: an uneven ball that rolls would seem to slip */
+        /* friction needs the velocity that the last solve left. Otherwise an uneven ball would seem to slip
+           while it rolls */
         icf_vec3 w = icfi_before_turning(s, s->place[tree->first].body);
         s->problem_v_last[at + 3] = w.x;
         s->problem_v_last[at + 4] = w.y;
@@ -14244,8 +14245,8 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
     s->mass_used = mass_at + (size_t)n * (size_t)n;
 }
 
-/* A new link, without blocks; its bias is 0, of six rows in any case: there is room, and so their number is
-   known. */
+/* Makes a new link without blocks. Zeroes six numbers of its bias whatever its rows: there is room, and a
+   fixed count is faster. */
 static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
@@ -14258,8 +14259,8 @@ static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
     return link;
 }
 
-/* A new block of the last link for a tree, rows x dofs. NULL where there is no room left; block_used goes
-   on, so that the end of it says what would have been enough. */
+/* Makes a new block of the last link for a tree, rows x dofs. Answers NULL if there is no room. Even then
+   block_used goes on: its end says how much would be enough. */
 static inline icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t link = s->problem.links - 1;
@@ -14287,7 +14288,7 @@ static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
     return block;
 }
 
-/* From one point to another, 0 if that is only rounding */
+/* The vector between two points, 0 if it is only rounding */
 static icf_vec3 icfi_arm(icf_vec3 from, icf_vec3 to)
 {
     const icf_vec3 r = icf_vec3_sub(to, from);
@@ -14296,9 +14297,9 @@ static icf_vec3 icfi_arm(icf_vec3 from, icf_vec3 to)
     return icf_vec3_dot(r, r) > least * least * square ? r : icf_vec3_make(0, 0, 0);
 }
 
-/* Adds to column i of a block of n columns what a motion c of a body about the point that is r from here does
-   here: of it what is along directions. What is only rounding, of one side or of two that do the same, is 0:
-   a row along what is locked or held by joints must not seem to move a little. */
+/* Adds the motion c of a body, at the point r from c's origin, to column i of a block of n columns, as its
+   components along the directions. A component that is only rounding, of one side or of two equal sides,
+   becomes 0: a row along a locked or jointed axis must not seem to move a little. */
 static void icfi_add_along(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
                            const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
 {
@@ -14337,8 +14338,8 @@ static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i,
     }
 }
 
-/* All of the new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point. No
-   zero of it has a sign. */
+/* Writes the whole new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point.
+   No entry is -0. */
 static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
 {
     int32_t i;
@@ -14360,8 +14361,8 @@ static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, 
     block[21] = block[28] = block[35] = sign;
 }
 
-/* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and its angular
-   velocity; the ground adds nothing. */
+/* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and the angular
+   velocity. The ground adds nothing. */
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
                           const icfi_spatial* direction)
 {
@@ -14377,7 +14378,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     }
     if (!tree) return;
     if (tree->dofs == 6 && tree->single && !direction) {
-        /* its two sides are not one body, so that this is the first */
+        /* the two sides of a link are different bodies, so this body has no block yet */
         block = icfi_new_block(s, tree);
         if (block) icfi_write_free_block(block, rows, sign, icf_vec3_sub(p, s->motion[body].x));
         return;
@@ -14414,7 +14415,7 @@ static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_
     if (block) block[s->place[s->place_of[body]].dof + number] += ratio;
 }
 
-/* Where a touch is in a substep: half way between its two sides, which way it reaches from A to B, and the
+/* The state of a touch in a substep: its point half way between its two sides, its reach from A to B, and its
    distance */
 static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* point,
                            icf_vec3* reach, icf_real* distance)
@@ -14436,14 +14437,14 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* po
     }
     *point = icf_vec3_scale(ICF_R(0.5), icf_vec3_add(at[0], at[1]));
     at[1] = icf_vec3_sub(at[1], at[0]);
-    /* what has closed in the meantime reaches no more */
+    /* after the gap has closed, there is no reach */
     *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(at[1], touch->reach));
     if (!(icf_vec3_dot(at[1], touch->reach) > 0)) at[1] = icf_vec3_make(0, 0, 0);
     *reach =
         touch->reach.x == 0 && touch->reach.y == 0 && touch->reach.z == 0 ? touch->reach : at[1];
 }
 
-/* How far the farther of two bodies has its centre from a point; those that no forces move do not count */
+/* The longer distance from a point to the centres of two bodies; a body that no force moves does not count */
 static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf_vec3 p)
 {
     icf_real square = 0;
@@ -14457,8 +14458,8 @@ static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf
     return ICF_SQRT(square);
 }
 
-/* Where the run of touches ends that share a link with touch i: those of its pair that reach about as far. A
-   link has one `reach`, so that levers of the others are off by half the difference: a twentieth at most. */
+/* The end of the run of touches that share a link with touch i: touches of its pair that reach about as far.
+   A link has one `reach`, so the levers of the others are off by half the difference: a twentieth at most. */
 static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 origin,
                             icf_vec3 reach)
 {
@@ -14473,7 +14474,7 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 or
         icfi_touch_now(s, end, first, &point, &other, &distance);
         other = icf_vec3_sub(other, reach);
         if (icf_vec3_dot(other, other) > most * most) break;
-        /* across its normal a lever must not be off: it would get in, and come out with energy */
+        /* a lever must not be off across its normal: the body would sink in, and come out with energy */
         if (icf_vec3_dot(reach, reach) > 0 &&
             icf_vec3_dot(s->touch[end].contact.normal, s->touch[i].contact.normal) <
                 ICF_R(0.999999))
@@ -14482,8 +14483,8 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 or
     return end;
 }
 
-/* Links and contacts of the touches. first: this is the first substep, and the points are where the caller
-   said. */
+/* Makes links and contacts of the touches. first: this is the first substep, where the points are as the
+   caller gave them */
 static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
@@ -14526,8 +14527,8 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
     }
 }
 
-/* beta of the rows of constraints: what is heavy at the end of what is light stretches them by its weight
-   over theirs times beta^2 */
+/* beta of the rows of constraints. A heavy body at the end of light ones stretches them by the ratio of the
+   weights times beta^2. */
 #ifdef ICF_FLOAT
 static const icf_real icfi_hold = ICF_R(0.05);
 #else
@@ -14551,21 +14552,21 @@ static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32
     return r;
 }
 
-/* Whether a joint has a motor that is a potential, and not a part of A */
+/* Whether a joint has a motor that is a potential, not a part of A */
 static int icfi_has_motor(const icfi_joint* j, int32_t number)
 {
     return j->effort > 0 &&
            (j->motor_stiffness > 0 || j->motor_damping > 0 || j->feedforward[number] != 0);
 }
 
-/* The distance d of a row that moves by h u is d + h u at the end of the step. By the midpoint rule it moves
-   by h (blend u + (1 - blend) u0): what u0 brings is in the distance. */
+/* The distance of a row for the solver. At distance d a row that moves by h u ends at d + h u. By the
+   midpoint rule it moves by h (blend u + (1 - blend) u0): the part of u0 is added to the distance. */
 static icf_real icfi_ahead(const icfi_sim* s, icf_real distance, icf_real u0)
 {
     return s->blend < 1 ? distance + s->h * (1 - s->blend) * u0 : distance;
 }
 
-/* Rows of one velocity of a joint that act by themselves: motor and dry friction */
+/* Makes the rows of one velocity of a joint that act by themselves: motor and dry friction. */
 static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
 {
     const icfi_joint* j = s->joint + slot;
@@ -14591,8 +14592,8 @@ static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* 
     }
 }
 
-/* Limits of one velocity of a joint: those that it can reach in the step by itself, or all where something
-   else acts on the tree, which may send it anywhere */
+/* Makes the limits of one velocity of a joint: those within its reach in the step, or all if something else
+   acts on the tree, because that may send the joint anywhere. */
 static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
 {
     const icfi_joint* j = s->joint + slot;
@@ -14603,7 +14604,7 @@ static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t*
     icf_real reach = tree->clique >= 0 ? ICF_REAL_MAX / 4 : 2 * s->h * (v0 > v ? v0 : v);
     if (j->kind == ICF_JOINT_BALL) return;
     for (side = 0; side < 2; side++) {
-        /* one that is not there is twice as far as any */
+        /* halved, so that nothing overflows: a missing limit is at ICF_REAL_MAX, beyond any reach */
         icf_real distance = side ? j->upper[number] / 2 - q / 2 : q / 2 - j->lower[number] / 2;
         icf_row* r;
         if (distance > reach / 2) continue;
@@ -14627,7 +14628,7 @@ static icf_transform icfi_constraint_frame(const icfi_sim* s, const icfi_constra
     return icfi_compose(icfi_pose(s->body + b, motion + b), c->frame[side]);
 }
 
-/* Rows about axes of A, after those along axes: of a hinge two, which turn z of B to z of A; else three.
+/* Adds rows about axes of A after the rows along axes: two for a hinge, to turn z of B to z of A, else three.
    Answers the number of rows. */
 static int32_t icfi_turn_rows(int32_t kind, icf_quat a, icf_quat b, int32_t rows,
                               icfi_spatial* direction, icf_real* error)
@@ -14650,8 +14651,9 @@ static int32_t icfi_turn_rows(int32_t kind, icf_quat a, icf_quat b, int32_t rows
     return rows + 3;
 }
 
-/* What a constraint is made of at a motion: directions of its rows, errors along them, and the points
-   of A and B that its forces act on. Answers the number of rows. A distance has one, of error its length. */
+/* The geometry of a constraint at a motion: the directions of its rows, the errors along them, and the points
+   of A and B where its forces act. Answers the number of rows. A distance has one row, and its error is its
+   length. */
 static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
                                     const icfi_motion* motion, icfi_spatial* direction,
                                     icf_real* error, icf_vec3 point[2])
@@ -14670,7 +14672,7 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
         error[0] = length;
         return 1;
     }
-    /* both forces act at one point, so that they turn nothing: half way; where A is a rail, at B */
+    /* both forces act at one point, so that they turn nothing: half way, or at B if A is a rail */
     point[0] = point[1] = icf_vec3_add_scaled(a.p, ICF_R(0.5), gap);
     if (c->kind == ICF_CONSTRAINT_SLIDER) point[0] = point[1] = b.p;
     for (k = 0; k < (c->kind == ICF_CONSTRAINT_SLIDER ? 2 : 3); k++, rows++) {
@@ -14689,7 +14691,7 @@ static icf_real icfi_coupler_error(const icfi_constraint* c, const icf_real* pos
     return sum;
 }
 
-/* How fast the point of a body at p moves along a direction */
+/* The speed of the point of a body at p along a direction */
 static icf_real icfi_side_speed(const icfi_sim* s, int32_t body, icf_vec3 p,
                                 const icfi_spatial* along)
 {
@@ -14701,7 +14703,7 @@ static icf_real icfi_side_speed(const icfi_sim* s, int32_t body, icf_vec3 p,
     return icf_vec3_dot(along->l, v) + icf_vec3_dot(along->a, m->w);
 }
 
-/* How fast the two sides of a constraint part along a direction */
+/* The speed at which the two sides of a constraint part along a direction */
 static icf_real icfi_gap_speed(const icfi_sim* s, const icfi_constraint* c, const icf_vec3 point[2],
                                const icfi_spatial* along)
 {
@@ -14709,7 +14711,7 @@ static icf_real icfi_gap_speed(const icfi_sim* s, const icfi_constraint* c, cons
            icfi_side_speed(s, c->body[0], point[0], along);
 }
 
-/* Whether a constraint holds nothing that has joints */
+/* Whether none of a constraint's bodies has joints */
 static int icfi_is_of_singles(const icfi_sim* s, const icfi_constraint* c)
 {
     int32_t i;
@@ -14720,8 +14722,8 @@ static int icfi_is_of_singles(const icfi_sim* s, const icfi_constraint* c)
     return 1;
 }
 
-/* Where the bodies of a constraint are that it is made linear at: where the substep begins; when that was
-   solved once, where it would end, if they are bodies alone */
+/* Where a constraint is made linear: where its bodies are at the beginning of the substep, or, after one
+   solve and if they are bodies alone, where the substep would end. */
 static icfi_motion* icfi_pass_motion(const icfi_sim* s, const icfi_constraint* c)
 {
     return s->pass && icfi_is_of_singles(s, c) ? s->end : s->start;
@@ -14729,17 +14731,16 @@ static icfi_motion* icfi_pass_motion(const icfi_sim* s, const icfi_constraint* c
 
 /* ---- tension ---- */
 
-/* A force that acts on a point of a body turns with the body, and so resists turning: a taut chain is stiff
-   across. The step takes forces where they act at its start. Where they are strong and what they act on is
-   light, so that it would swing to and fro in less than a few steps, that makes energy: of a chain of 20
-   links with a thousandfold weight at its end, without bound. What is beyond such a swing is added, as a
-   resistance to the velocity that the step ends with, as an implicit step would have it: a quadratic
-   potential with the weight h^2 K - 1/2 I, where positive; K the stiffness that the forces of the step before
-   make, I the inertia. It dissipates. (Tournier and others, Stable constrained dynamics, 2015, and Andrews
-   and others, Geometric stiffness, 2017, add it to the masses.) */
+/* A force on a point of a body turns with the body, and so resists turning: a taut chain is stiff across. But
+   the step takes forces where they act at its start. If a strong force acts on a light body, which would
+   swing to and fro in less than a few steps, that makes energy: without bound in a chain of 20 links with a
+   thousandfold weight at its end. The stiffness beyond such a swing is therefore added as a resistance to the
+   velocity at the end of the step, as in an implicit step: a quadratic potential with the weight
+   h^2 K - 1/2 I, where positive. K is the stiffness from the forces of the step before, I the inertia. It
+   dissipates. (Tournier and others, Stable constrained dynamics, 2015, and Andrews and others, Geometric
+   stiffness, 2017, add it to the masses.) */
 
-static const icf_real icfi_swing =
-    ICF_R(0.5); /* h^2 K / I, measured: from 1 on chains gain a per cent */
+static const icf_real icfi_swing = ICF_R(0.5); /* h^2 K / I; measured: from 1, chains gain 1 % */
 
 /* Eigenvectors and eigenvalues of a symmetric matrix xx, yy, zz, xy, xz, yz: Jacobi's method */
 static ICFI_NOINLINE void icfi_principal(const icf_real m[6], icf_vec3 axis[3], icf_real value[3])
@@ -14788,7 +14789,8 @@ static ICFI_NOINLINE void icfi_principal(const icf_real m[6], icf_vec3 axis[3], 
     }
 }
 
-/* How a force on a point at r from the centre of a body resists turning: (r . f) I - (r f' + f r') / 2 */
+/* The resistance to turning from a force f on a point at r from the centre of a body: (r . f) I - (r f' + f
+   r') / 2 */
 static void icfi_add_stiffening(icf_real k[6], icf_vec3 r, icf_vec3 f)
 {
     const icf_real along = icf_vec3_dot(r, f);
@@ -14800,8 +14802,8 @@ static void icfi_add_stiffening(icf_real k[6], icf_vec3 r, icf_vec3 f)
     k[5] -= (r.y * f.z + r.z * f.y) / 2;
 }
 
-/* The stiffening of all bodies, from the tension of constraints. A rail's force on A acts where B is, and
-   that turns with B. */
+/* The stiffening of all bodies, from the tension of constraints. A rail is left out on A: its force acts at
+   B, and turns with B. */
 static void icfi_find_stiffening(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -14828,14 +14830,14 @@ static void icfi_find_stiffening(icfi_sim* s)
     }
 }
 
-/* The weight that resists a stiffness k of forces on what has the mass m, if above 0. What is beyond some 1e7
-   times the mass is as good as rigid, and would drown the rest in rounding. */
+/* The weight that resists a stiffness k of forces on a mass m, if above 0. It is limited to m /
+   sqrt(epsilon), 7e7 m in double: that is as good as rigid, and more would drown the rest in rounding. */
 static icf_real icfi_resistance(icf_real h, icf_real k, icf_real m)
 {
     return icfi_min(h * h * ICF_FABS(k) - icfi_swing * m, m / ICF_SQRT(ICFI_EPSILON));
 }
 
-/* The weights of a body against turning, and about which axes; 0 if there are none */
+/* The weights of a body against turning, and their axes; answers 0 if there are none. */
 static int icfi_turning_weights(const icfi_sim* s, int32_t body, icf_vec3 axis[3],
                                 icf_real weight[3])
 {
@@ -14880,7 +14882,7 @@ static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
     }
 }
 
-/* 1 / mass that a push along n at p meets of a body, by itself; 0 of what no force moves */
+/* 1 / mass of a body by itself against a push along n at p; 0 if no force moves the body */
 static icf_real icfi_give_of(const icfi_sim* s, int32_t body, icf_vec3 p, icf_vec3 n)
 {
     const icfi_body* b;
@@ -14895,7 +14897,7 @@ static icf_real icfi_give_of(const icfi_sim* s, int32_t body, icf_vec3 p, icf_ve
     return w;
 }
 
-/* A taut distance resists motion across it, by force / length: directions 1 and 2, and their weights */
+/* A taut distance resists motion across it, by force / length: the directions 1 and 2, and their weights */
 static void icfi_across(const icfi_sim* s, const icf_real* tensions, int32_t slot,
                         const icf_vec3 point[2], icfi_spatial* direction, icf_real weight[2])
 {
@@ -14916,7 +14918,7 @@ static void icfi_across(const icfi_sim* s, const icf_real* tensions, int32_t slo
     }
 }
 
-/* Reads the tension of constraints out of the last solve. */
+/* Reads the tension of constraints from the last solve. */
 static void icfi_read_tension(icfi_sim* s)
 {
     int32_t i;
@@ -14942,9 +14944,9 @@ static icf_real icfi_change(const icf_real* x, const icf_real* y, icf_real* size
     return sum;
 }
 
-/* Whether the solve left a tension so far from what was expected that the step should be solved once more:
-   one that stiffens a body, or a distance across, by a third of it more or less, and by what would make it
-   swing to and fro in a few steps */
+/* Whether the solve left a tension so far from the expected one that the step should be solved again: the
+   stiffening of a body is off by a third, and by enough to make the body swing to and fro in a few steps; or
+   the resistance across a distance has more than doubled */
 static int icfi_tension_is_off(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -14978,8 +14980,8 @@ static int icfi_tension_is_off(icfi_sim* s)
     return 0;
 }
 
-/* What the error of a row is small or large beside: the longest lever of the constraint, its length, or how
-   far the mass of its bodies lies; of an angle 1 radian */
+/* The size that the error of a row is compared with: the longest of the levers of the constraint, its length,
+   and the distance of its bodies' mass from their centres; for an angle, 1 radian */
 static icf_real icfi_constraint_size(const icfi_sim* s, const icfi_constraint* c,
                                      const icf_vec3 point[2], const icfi_spatial* along)
 {
@@ -14998,8 +15000,8 @@ static icf_real icfi_constraint_size(const icfi_sim* s, const icfi_constraint* c
     return size;
 }
 
-/* Errors of the rows of a constraint at the start of the substep, and what they are small or large beside;
-   how many. A rope that is slack has none. */
+/* Errors of the rows of a constraint at the start of the substep, and the sizes to compare them with. Answers
+   the number of rows. A slack rope has no error. */
 static int32_t icfi_row_errors(const icfi_sim* s, const icfi_constraint* c, icf_real error[6],
                                icf_real size[6])
 {
@@ -15015,7 +15017,7 @@ static int32_t icfi_row_errors(const icfi_sim* s, const icfi_constraint* c, icf_
     return rows;
 }
 
-/* Whether its errors are that part of its size at most, now */
+/* Whether a constraint's errors are now at most `part` of its size */
 static int icfi_is_kept(const icfi_sim* s, const icfi_constraint* c, icf_real part)
 {
     icf_real error[6], size[6];
@@ -15025,16 +15027,16 @@ static int icfi_is_kept(const icfi_sim* s, const icfi_constraint* c, icf_real pa
     return k == rows;
 }
 
-/* How far a constraint may be from where it should be in one substep, of its size: so far it is taken back,
-   and so far it may be missed. Less in the parts of a step that was begun again. */
+/* The part of its size by which a constraint may be off in a substep. A substep takes an error of this size
+   back at once, and may miss by as much. Less in the parts of a step that was begun again. */
 static icf_real icfi_slack(const icfi_sim* s)
 {
     return ICF_R(0.02) * (icf_real)s->header->substeps / (icf_real)s->parts;
 }
 
-/* What of an error stays in a substep. A large one is taken back bit by bit, or what is torn apart, or was
-   never together, would come with great speed: a fifth of it in a step, but of 12 times itself in a second at
-   most. slack: how much of the size is taken back at once. */
+/* The part of an error that stays in a substep. A large error is taken back bit by bit; otherwise a
+   constraint that is torn apart, or was never together, would close at great speed. At most a fifth in a
+   step, and 12 times the error in a second. slack: the part of the size that is taken back at once */
 static icf_real icfi_error_left(const icfi_sim* s, icf_real error, icf_real size, icf_real slack)
 {
     const icf_real e = ICF_FABS(error), part = icfi_min(10 * slack, 12 * s->h);
@@ -15042,9 +15044,9 @@ static icf_real icfi_error_left(const icfi_sim* s, icf_real error, icf_real size
     return error > 0 ? rest : -rest;
 }
 
-/* The same for all rows of a constraint. A step leaves what turns beside its circle, by a distance that goes
-   with the square of its length. A shorter step would take all of it back with a speed that is not there: it
-   takes a part that goes with its own square. */
+/* The same for all rows of a constraint. A step leaves a turning body off its circle by a distance
+   proportional to the square of h. A shorter step that takes back all of it would do so at a false speed. So
+   it takes back only a part proportional to its own square. */
 static void icfi_errors_left(const icfi_sim* s, const icfi_constraint* c, icf_real slack,
                              icf_real left[6])
 {
@@ -15085,7 +15087,7 @@ static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int
     rows = icfi_constraint_rows(s, c, s->motion, direction, error, point);
     for (k = 0; k < rows; k++) {
         speed[k] = icfi_gap_speed(s, c, point, direction + k);
-        /* what it would be at the start, were it linear */
+        /* the error at the start, if it were linear */
         if (s->motion != s->start) error[k] -= s->h * speed[k];
     }
     icfi_errors_left(s, c, icfi_slack(s), left);
@@ -15136,7 +15138,7 @@ static void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
 {
     const icfi_constraint* c = s->constraint + slot;
     int32_t i;
-    /* masses are those of the start, wherever the constraint is made linear */
+    /* masses belong to the start, wherever the constraint is made linear */
     for (i = 0; c->kind != ICF_CONSTRAINT_COUPLER && i < 2; i++) {
         icfi_world_tree* tree = icfi_tree_of(s, c->body[i]);
         if (icfi_can_move(s, c->body[i]) && tree->clique < 0) icfi_add_clique(s, tree);
@@ -15164,7 +15166,7 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s, int first)
         if (s->constraint[i].slot.flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
     }
     if (s->header->end[ICFI_CONSTRAINTS]) icfi_link_stiffening(s, &bias);
-    /* motors first: limits want to know which trees are moved by more than their own forces */
+    /* motors first: limits must know whether anything but its own forces moves a tree */
     for (what = 0; what < 2; what++) {
         for (i = 0; i < s->header->end[ICFI_JOINTS]; i++) {
             int32_t dofs = icfi_joint_dofs(s->joint[i].kind);
@@ -15208,7 +15210,7 @@ static icf_options icfi_step_options(const icfi_sim* s)
     return options;
 }
 
-/* A step may solve its first substep more than once: what is written last stays. */
+/* A step may solve its first substep more than once: the last dump stays. */
 static ICFI_NOINLINE void icfi_dump_problem(icfi_sim* s)
 {
     icfi_dump* d = s->dump;
@@ -15218,7 +15220,7 @@ static ICFI_NOINLINE void icfi_dump_problem(icfi_sim* s)
     d->written = 1;
 }
 
-/* The solution of the problem of a substep, into s->v */
+/* Solves the problem of a substep, into s->v. */
 static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
 {
     icfi_session* session = s->session;
@@ -15241,7 +15243,8 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
     result =
         icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
     if (result != ICF_RESULT_OK) return result;
-    session->workspace.kept = kept; /* it lies at the end, whatever the blocks take */
+    session->workspace.kept = kept; /* the kept pattern lies at the end, however much the blocks
+                                       take */
     session->workspace.kept_sum = kept_sum;
     result = icf_solve(p, &options, &session->workspace, s->problem_v, &session->stats);
     if (result == ICF_RESULT_TOO_SMALL) {
@@ -15258,7 +15261,7 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
         }
         return result;
     }
-    /* cliques are numbered by their first link: their velocities are found by adding up sizes */
+    /* cliques are numbered by their first link; sums of sizes give the place of their velocities */
     for (i = 0; i < p->cliques; i++) {
         at += s->size[i];
         s->size[i] = at - s->size[i];
@@ -15272,7 +15275,7 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
     return result;
 }
 
-/* Adds up what contacts and rows did in a substep. */
+/* Adds up the results of contacts and rows in a substep. */
 static void icfi_take_results(icfi_sim* s)
 {
     icfi_session* session = s->session;
@@ -15365,14 +15368,14 @@ static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s, int first)
     return icfi_make_problem(s, first);
 }
 
-/* How many velocities a clique has, when icfi_solve_problem has made s->size where they begin */
+/* The number of velocities of a clique, after icfi_solve_problem has turned s->size into offsets */
 static int32_t icfi_clique_size(const icfi_sim* s, int32_t c)
 {
     return (c + 1 < s->problem.cliques ? s->size[c + 1] : s->velocities) - s->size[c];
 }
 
-/* The velocity of a row of a link at the start of the substep; its blocks begin at `block`, the rows of links
-   at `bias` */
+/* The velocity of a row of a link at the start of the substep. block, bias: where the link's blocks and rows
+   begin */
 static icf_real icfi_speed_before(const icfi_sim* s, int32_t link, int32_t row, size_t block,
                                   int32_t bias)
 {
@@ -15388,15 +15391,15 @@ static icf_real icfi_speed_before(const icfi_sim* s, int32_t link, int32_t row, 
     return u;
 }
 
-/* Whether the work of a row counts: it is of a constraint that was kept at the start. What was not is taken
-   back, and that takes energy; springs have their own, and couplers are linear. */
+/* Whether the work of a row counts: only for a constraint that was fulfilled at the start. To take an error
+   back needs energy; springs hold energy of their own; couplers are linear. */
 static int icfi_row_counts(const icfi_sim* s, int32_t row)
 {
     const icfi_row_owner* o = s->owner + row;
     const icfi_constraint* c;
     icf_real error[6], size[6];
     if (o->joint >= 0) return 0;
-    if (o->constraint < 0) return 1; /* resistance across or against turning */
+    if (o->constraint < 0) return 1; /* resistance across, or to turning */
     c = s->constraint + o->constraint;
     if (c->kind == ICF_CONSTRAINT_COUPLER || s->row[row].kind == ICF_ROW_MOTOR) return 0;
     if (!(c->slot.flags & ICFI_KEPT) || s->header->posed) return 0;
@@ -15426,9 +15429,10 @@ static icf_real icfi_constraint_energy(const icfi_sim* s)
     return work;
 }
 
-/* Whether constraints made energy in a substep: what holds does no work, or takes some; but where linear
-   constraints do not follow what turns far in a step, they pull it back faster than it came. Compared with
-   the kinetic energy of what they hold, and with what gravity gives it over its size. */
+/* Whether constraints made energy in a substep. An exact constraint does no work, or takes some. But a linear
+   constraint does not follow a body that turns far in a step, and then pulls it back faster than it came. The
+   work is compared with the kinetic energy of the constrained bodies, and with their gain from gravity over
+   the constraint's size. */
 static int icfi_made_energy(const icfi_sim* s, icf_real most)
 {
     const icf_real *g = s->header->gravity,
@@ -15452,7 +15456,7 @@ static int icfi_made_energy(const icfi_sim* s, icf_real most)
     return work > most * scale;
 }
 
-/* Where bodies end with the velocities found, into s->end; bodies alone with these */
+/* Puts where bodies end with the velocities found into s->end; for bodies alone, the velocities too. */
 static void icfi_find_end(icfi_sim* s)
 {
     int32_t i;
@@ -15474,8 +15478,8 @@ static void icfi_find_end(icfi_sim* s)
     s->motion = s->start;
 }
 
-/* Whether a constraint is at s->end where its rows of the last solve, which are linear, said that it would
-   be: to the part `most` of its lever, or of a radian */
+/* Whether a constraint is at s->end where its rows of the last solve, which are linear, said: to the part
+   `most` of its size, of a lever or a radian */
 static int icfi_is_where_expected(const icfi_sim* s, int32_t row, icf_real most)
 {
     const icf_row* r = s->row + row;
@@ -15503,7 +15507,7 @@ static int icfi_is_where_expected(const icfi_sim* s, int32_t row, icf_real most)
                16 * ICFI_EPSILON * (icf_vec3_length(point[0]) + icf_vec3_length(point[1]));
 }
 
-/* The first row that is not, or how many there are */
+/* The first row that is elsewhere, or the number of rows */
 static int32_t icfi_first_elsewhere(const icfi_sim* s, icf_real most)
 {
     int32_t i = 0;
@@ -15511,9 +15515,9 @@ static int32_t icfi_first_elsewhere(const icfi_sim* s, icf_real most)
     return i;
 }
 
-/* Solves the substep with constraints made linear where it ends, again and again until they are: an implicit
-   step, which makes no energy, however far things turn. TOO_FAST if that is not found: then with constraints
-   made linear at its start. */
+/* Solves the substep with constraints made linear at its end, again and again until that end is right: an
+   implicit step, which makes no energy however far bodies turn. TOO_FAST if no end is found; then constraints
+   are made linear at the start. */
 static icf_result icfi_solve_to_end(icfi_sim* s, int first)
 {
     const int32_t most = s->worst == ICF_RESULT_TOO_FAST ? ICFI_PASSES_WHEN_LOST : ICFI_PASSES;
@@ -15537,8 +15541,8 @@ static icf_result icfi_solve_to_end(icfi_sim* s, int first)
     return ICF_RESULT_TOO_FAST;
 }
 
-/* The velocities of a substep, and with what tension. TOO_FAST: it is better begun again in more parts, if
-   there can be more. */
+/* Solves for the velocities and the tension of a substep. TOO_FAST: begin the step again in more parts, if
+   more are allowed. */
 static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
 {
     icf_result result = icfi_begin_substep(s, first);
