@@ -15587,8 +15587,7 @@ static inline int icfi_names_body(const icfi_sim* s, icf_body b)
            (s->body[b.index].slot.flags & ICFI_ALIVE);
 }
 
-/* Which slots the bodies of a touch have, and what the last step knew of it; a touch that is wrong is
-   refused. */
+/* Finds the slots of each touch's bodies, and its contact in the cache. Refuses a wrong touch. */
 static icf_result icfi_match_touches(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -15597,7 +15596,7 @@ static icf_result icfi_match_touches(icfi_sim* s)
     const int follow = s->parts > 1;
     size_t at;
     int32_t i, k;
-    /* no larger than what is in it takes: most worlds have room for more */
+    /* clear no more of the table than its content needs: most worlds have larger capacities */
     while (s->table_size / 2 >= 2 * (size_t)h->end[ICFI_CONTACTS] && s->table_size > 4)
         s->table_size /= 2;
     for (at = 0; at < s->table_size; at++) s->table[at] = -1;
@@ -15651,7 +15650,7 @@ static icf_result icfi_match_touches(icfi_sim* s)
             const icfi_contact_cache* m = s->memory + s->table[at];
             if (m->id != touch->id || m->body[0] != t->body[0] || m->body[1] != t->body[1])
                 continue;
-            if (s->met[s->table[at]]) break; /* the same name twice */
+            if (s->met[s->table[at]]) break; /* two touches with the same id */
             t->memory = s->table[at];
             s->met[t->memory] = 1;
             break;
@@ -15682,7 +15681,7 @@ static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, int32_t a, 
     e->impulse = impulse;
 }
 
-/* What the next step is to know of a touch */
+/* Stores a touch for the next step. */
 static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
 {
     const icfi_touching* t = s->touching + touch;
@@ -15698,7 +15697,7 @@ static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
     m->body[1] = t->body[1];
 }
 
-/* Events of the step, and what the next one is to know of contacts */
+/* Makes the events of the step, and stores contacts for the next step. */
 static void icfi_remember_touches(icfi_sim* s)
 {
     icfi_session* session = s->session;
@@ -15735,7 +15734,7 @@ static int icfi_is_finite_motion(const icfi_motion* m)
     return sum - sum == 0;
 }
 
-/* Copies what the scratch holds into the state: nothing after this fails. */
+/* Copies the scratch into the state: nothing after this can fail. */
 static void icfi_commit(icfi_sim* s)
 {
     icfi_header* h = s->header;
@@ -15775,8 +15774,8 @@ static void icfi_commit(icfi_sim* s)
     s->session->touches = 0;
 }
 
-/* Whether constraints came apart that were together, by a quarter of their size: step by step, each of which
-   was small enough */
+/* Whether a constraint that was fulfilled is now off by a quarter of its size. It may get there in many
+   steps, each with a small enough error. */
 static int icfi_is_torn(const icfi_sim* s)
 {
     int32_t i;
@@ -15789,7 +15788,7 @@ static int icfi_is_torn(const icfi_sim* s)
     return 0;
 }
 
-/* All that a step begins with, when trees are sorted and it is known how many substeps there are */
+/* Begins a step. Trees must be sorted, and s->parts set. */
 static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
 {
     const icfi_header* h = s->header;
@@ -15804,8 +15803,9 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
     session->dissipated = session->penetration = 0;
     session->dt = dt;
     session->h = s->h = dt / (icf_real)s->parts;
-    /* A constraint gives under a load, as much as goes with the square of the step; stiffer at once, it would
-       throw the load up. So parts of a step are no stiffer, and shorter steps get stiffer bit by bit. */
+    /* A constraint gives under a load, in proportion to the square of the step. If it became stiffer at once,
+       it would throw the load up. So parts of a step are no stiffer, and shorter steps get stiffer bit by
+       bit. */
     s->hold = dt / (icf_real)h->substeps;
     s->hold = icfi_max(s->hold, icfi_min(h->hold, 32 * s->hold) - ICF_R(0.05) * dt);
     s->step_before = h->step_before;
@@ -15813,8 +15813,8 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
     return icfi_match_touches(s);
 }
 
-/* One try at a step, in the room there is: all of it but its end, icfi_commit. Where constraints make energy
-   it is begun again in two, four, eight parts. */
+/* Tries a step in the memory there is: everything except icfi_commit. If constraints make energy, begins it
+   again in two, four, eight times as many parts. */
 static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_dump* dump)
 {
     icfi_sim s;
@@ -15837,7 +15837,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
         if (result != ICF_RESULT_OK) return result;
         for (i = 0, s.worst = ICF_RESULT_OK; i < s.parts; i++) {
             s.substep = i;
-            /* what a longer step left is taken back within some steps: see icfi_errors_left */
+            /* the error of a longer step is taken back over several steps: see icfi_errors_left */
             s.step_before = icfi_max(s.h, ICF_R(0.8) * s.step_before);
             result = icfi_solve_substep(&s, i == 0);
             next = 2 * s.parts;
@@ -15846,7 +15846,8 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
                 break;
             if (result < 0) {
                 if (result == ICF_RESULT_TOO_SMALL || s.parts == h->substeps) return result;
-                /* what the parts led to cannot be solved: as at first, and too fast */
+                /* the parts ended in a problem without a solution: solve in as many as at first, as
+                   TOO_FAST */
                 next = s.parts_most = h->substeps;
                 break;
             }
@@ -15872,8 +15873,8 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     return s.worst;
 }
 
-/* The same with what room it takes: a world that can grows by what the solver missed, and tries again; each
-   time by at least half */
+/* The same in as much memory as it takes. A world that can grow does so by what the solver lacked, each time
+   by at least half, and tries again. */
 static icf_result icfi_step_in_room(icf_world* w, icf_real dt, icfi_dump* dump)
 {
     icf_result result;
@@ -15918,7 +15919,7 @@ static icf_result icfi_step(icf_world* w, icf_real dt, int commit, icfi_dump* du
             result = (icf_result)more;
             if (!w->reason) w->reason = "look_again";
         }
-        /* a world that grew has lost what was solved */
+        /* growing loses the solution */
         if (more < 0 || (!more && s.session->solved)) break;
     }
     icfi_sim_open(w, &s);
