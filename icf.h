@@ -15988,7 +15988,7 @@ static icf_real icfi_harmonic_mean(icf_real a, icf_real b)
 ICF_API icf_material icf_material_combine(const icf_material* a, const icf_material* b)
 {
     icf_material m;
-    icf_real soft, hard, share; /* share: of the deformation that is of the softer one */
+    icf_real soft, hard, share; /* share: the softer side's part of the deformation */
     int swap = b->stiffness < a->stiffness;
     const icf_material *s = swap ? b : a, *h = swap ? a : b;
     soft = s->stiffness;
@@ -16081,7 +16081,7 @@ static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
     return ICF_RESULT_OK;
 }
 
-/* All of a def but pose and velocity, into a record */
+/* Copies all of a def except pose and velocity into a record. */
 static void icfi_body_fill(icfi_body* b, const icf_body_def* d)
 {
     const icf_mat3* i = &d->inertia;
@@ -16137,13 +16137,14 @@ ICF_API icf_result icf_body_create(icf_world* world, const icf_body_def* def, ic
     icfi_body_fill(b, def);
     icfi_body_move(b, def->pose);
     icfi_body_speed(b, def->velocity, def->angular_velocity);
-    s.motion[slot] = b->m; /* where it would be next: results of the last step stay */
+    s.motion[slot] = b->m; /* in scratch, too: the results of the last step stay valid */
     s.session->sorted = 0;
     *body = icfi_body_name(&s, slot);
     return ICF_RESULT_OK;
 }
 
-/* Motions, velocities and columns of a tree as the records of its root, carrier and joints say, in scratch */
+/* Computes motions, velocities and columns of a tree in scratch from the records of its root, carrier and
+   joints. */
 static void icfi_open_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t k;
@@ -16162,7 +16163,7 @@ static void icfi_open_tree(icfi_sim* s, icfi_world_tree* tree)
     icfi_set_speeds(s, tree, s->motion);
 }
 
-/* The same, into the records of the bodies */
+/* Does the same, and writes the motions into the records of the bodies. */
 static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t k;
@@ -16174,7 +16175,7 @@ static void icfi_refresh_tree(icfi_sim* s, icfi_world_tree* tree)
     }
 }
 
-/* The same for what a body carries */
+/* Does the same for the trees that a body belongs to or carries. */
 static void icfi_refresh_body(icf_world* w, int32_t slot)
 {
     icfi_sim s;
@@ -16335,7 +16336,7 @@ ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_ve
     return ICF_RESULT_OK;
 }
 
-/* v += A^-1 J' impulse for a tree of joints, into its records */
+/* v += A^-1 J' impulse for a tree of joints, in its records */
 static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* tree, int32_t body,
                                                   icf_vec3 impulse, icf_vec3 point)
 {
@@ -16404,7 +16405,7 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
     if (!icfi_is_dynamic(b)) return ICF_RESULT_OK;
     result = icfi_tree_room(world);
     if (result != ICF_RESULT_OK) return result;
-    b = icfi_find_body(world, body); /* which growing moves */
+    b = icfi_find_body(world, body); /* growing moves the record */
     icfi_sim_open(world, &s);
     s.world = world;
     icfi_sorted(&s);
@@ -16452,7 +16453,7 @@ ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot)
     return b;
 }
 
-/* Axes of which z is given, and x as the world's where it can be */
+/* Axes with a given z; x is near the world's if possible */
 static icf_quat icfi_axes_along(icf_vec3 z)
 {
     icf_vec3 x = ICF_FABS(z.x) < ICF_R(0.8) ? icf_vec3_make(1, 0, 0) : icf_vec3_make(0, 1, 0);
@@ -16542,7 +16543,7 @@ static icf_result icfi_joint_def_check(icf_world* w, const icf_joint_def* d)
     return reason ? icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason) : ICF_RESULT_OK;
 }
 
-/* Copies the position of a joint; a rotation to length 1. */
+/* Copies the position of a joint; normalises a rotation. */
 static void icfi_copy_position(int32_t kind, const icf_real* from, icf_real* to)
 {
     icf_quat q;
@@ -16557,7 +16558,7 @@ static void icfi_copy_position(int32_t kind, const icf_real* from, icf_real* to)
     to[3] = q.w;
 }
 
-/* All of a def but kind, bodies and frames, into a record */
+/* Copies all of a def except kind, bodies and frames into a record. */
 static void icfi_joint_fill(icfi_joint* j, const icf_joint_def* d)
 {
     int32_t i, n = icfi_joint_dofs(d->kind);
@@ -16588,7 +16589,7 @@ ICF_API int icf_joint_is_valid(const icf_world* world, icf_joint joint)
     return icfi_find_joint(world, joint) != NULL;
 }
 
-/* Whether two bodies can be parent and child; their slots */
+/* Whether two bodies can become parent and child; slot: theirs */
 static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const icfi_sim* s,
                                     int32_t slot[2])
 {
@@ -16620,7 +16621,7 @@ static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const 
     return ICF_RESULT_OK;
 }
 
-/* Takes a joint out; its child stays where it is. */
+/* Removes a joint; its child stays where it is. */
 static void icfi_joint_remove(icfi_sim* s, int32_t slot)
 {
     s->body[s->joint[slot].child].joint = -1;
@@ -16641,7 +16642,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sim_open(world, &s);
     result = icfi_joint_bodies(world, def, &s, body);
     if (result != ICF_RESULT_OK) return result;
-    /* the tree that it makes: that of the parent, and of the child, whose root is not free any more */
+    /* the new tree joins the parent's tree and the child's, whose root is no longer free */
     icfi_sorted(&s);
     dofs = (size_t)(icfi_joint_dofs(def->kind) + icfi_tree_of(&s, body[1])->dofs - 6);
     if (icfi_tree_of(&s, body[0])) dofs += (size_t)icfi_tree_of(&s, body[0])->dofs;
@@ -16676,7 +16677,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     return ICF_RESULT_OK;
 }
 
-/* Takes out the constraints of a joint, and the joint. */
+/* Removes the constraints of a joint, and the joint. */
 static void icfi_joint_drop(icfi_sim* s, int32_t slot)
 {
     int32_t i, k;
@@ -16802,7 +16803,7 @@ ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
         state->friction[i] = work[6 + i] / s.session->dt;
     }
     if (!icfi_motor_is_free(j)) return ICF_RESULT_OK;
-    /* what has no limit is a part of A, and acts as the joint is at the end of the step */
+    /* a motor without limit is a part of A: its effort is that of the joint's state at the end of the step */
     icfi_joint_error(j, j->target, j->position, error);
     for (i = 0; i < icfi_joint_dofs(j->kind); i++) {
         state->motor[i] = j->motor_stiffness * error[i] +
@@ -16812,7 +16813,7 @@ ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
     return ICF_RESULT_OK;
 }
 
-/* The numbers of an array of a joint: checked, or NULL allowed */
+/* Checks the numbers of an array of a joint; NULL is allowed if there are none. */
 static icf_result icfi_joint_numbers(icf_world* w, const icfi_joint* j, const icf_real* x,
                                      int position)
 {
@@ -16906,7 +16907,7 @@ ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind)
     return d;
 }
 
-/* Checks a def, and fills a record with it but for its name. */
+/* Checks a def, and copies it into a record, except the record's name. */
 static icf_result icfi_constraint_make(icf_world* w, const icf_constraint_def* d,
                                        icfi_constraint* c)
 {
@@ -17052,7 +17053,7 @@ ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint const
     return ICF_RESULT_OK;
 }
 
-/* How far a constraint is from being kept, m and rad, for the motions and positions in scratch */
+/* The errors of a constraint, m and rad, for the motions and positions in scratch */
 static void icfi_constraint_error(const icfi_sim* s, const icfi_constraint* c, icf_real* slide,
                                   icf_real* turn)
 {
@@ -17298,7 +17299,7 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
             diagnosis->kinetic += j->armature * j->velocity[k] * j->velocity[k] / 2;
         }
         if (j->kind == ICF_JOINT_BALL) {
-            /* 4 (1 - cos(angle / 2)), of which 2 sin(angle / 2) is the slope */
+            /* 4 (1 - cos(angle / 2)): its slope is 2 sin(angle / 2) */
             icf_real cosine = ICF_SQRT(icfi_max(0, 1 - sum / 4));
             sum = 2 * sum / (1 + cosine);
         }
