@@ -9142,13 +9142,12 @@ static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progre
        s = B v + e u + h + R lambda,  s o lambda = 0,  ell'(u) = lambda_0,  impulse B' lambda
 
        friction   s = (u, mu1 v1, mu2 v2, eps)                   ell = c u: lambda_0 = c, its limit
-       normal     s =  u - b + vn                                ell(u) = the law's cost at the
-       velocity b - u similar    s = (u - b + vn + eps, mu1 v1, mu2 v2, eps)    the same
+       normal     s = u - b + vn                                 ell(u) = the law's cost at b - u
+       similar    s = (u - b + vn + eps, mu1 v1, mu2 v2, eps)    the same
        sap        s = (vn - vhat, mu v1, mu v2) + R lambda       no u
        motor      s = (u, v - target + lambda_1 / slope)         ell = c u: the effort limit
 
-   Minimising over u brings s onto its cone, and gives back the potential. The law's force ends at the
-   velocity b.
+   Minimising over u brings s onto its cone, and gives back the potential. The law's force ends at velocity b.
    A sphere of radius r is a cone of the same kind cut at s3 = eps; the cut makes friction smooth.
    Torsion, rolling and dry friction are units of friction. Limits are units of a normal law. Holonomic and
    quadratic rows, motors without limit and constant forces are linear, and need no unit.
@@ -10262,7 +10261,7 @@ typedef enum icfi_phase {
     ICFI_PHASE_END
 } icfi_phase;
 
-/* What one phase leaves to the next */
+/* The state that one phase hands to the next */
 typedef struct icfi_course {
     icfi_phase phase;
     icfi_progress newton; /* of START and NEWTON: one run with a break */
@@ -11746,9 +11745,8 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
    icfi_table_at, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full, icfi_world_grow,
    icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
-/* A clique of the solver is a tree. A free body is a tree of 6 velocities: of its centre of mass, and
-   angular.
-   Any other tree hangs on the ground, or is a free body, with all bodies joined to it. The substep h:
+/* A clique of the solver is a tree: a root body with all bodies joined to it. The root is free (6 velocities:
+   of its centre of mass, and angular), or hangs on the ground. A step goes in substeps h:
 
      the free velocities v* of each tree (after the substep if nothing touched it) and its mass matrix A,
        both with dampers and springs (SAP (13) to (17), as corrected)
@@ -13655,8 +13653,8 @@ static void icfi_joint_error(const icfi_joint* j, const icf_real* goal, const ic
 }
 
 /* out: efforts on the joints of a tree at a position and velocity: applied efforts, springs, dampers and
-   motors without limit. diagonal, if not NULL: what springs, dampers, motors and rotors add to the diagonal
-   of A */
+   motors without limit. diagonal, if not NULL: the terms that springs, dampers, motors and rotors add to the
+   diagonal of A */
 static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
                                const icf_real* position, const icf_real* v, icf_real* out,
                                icf_real* diagonal)
@@ -14245,8 +14243,8 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
     s->mass_used = mass_at + (size_t)n * (size_t)n;
 }
 
-/* Makes a new link without blocks. Zeroes six numbers of its bias whatever its rows: there is room, and a
-   fixed count is faster. */
+/* Makes a new link without blocks. Zeroes six numbers of its bias, even for fewer rows: there is room, and
+   the compiler then knows the count. */
 static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
