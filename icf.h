@@ -382,6 +382,8 @@
        ICF_MALLOC(bytes)     implementation  memory functions; default: malloc and free of stdlib.h.
        ICF_FREE(pointer)                     Define both or none
        ICF_NO_MALLOC         everywhere      no function that allocates; all memory is yours
+       ICF_NO_WORLD          everywhere      no bodies, joints, materials and scenes, for an engine of your
+                                             own: a third less code and time to compile
        ICF_NO_SIMD           implementation  no vector instructions: smaller code, the same bits
        ICF_NO_AVX2           implementation  no AVX2 and AVX-512; without it a plain build uses them if the
                                              machine turns out to have them; the same bits
@@ -561,10 +563,33 @@ typedef double icf_real;
 
 /* In float every function has another name: a program that mixes the two does not link. */
 #ifdef ICF_FLOAT
+#define icf_body_apply_force icf_body_apply_force_float
+#define icf_body_apply_impulse icf_body_apply_impulse_float
+#define icf_body_apply_torque icf_body_apply_torque_float
 #define icf_body_create icf_body_create_float
+#define icf_body_destroy icf_body_destroy_float
+#define icf_body_get_def icf_body_get_def_float
+#define icf_body_get_next icf_body_get_next_float
 #define icf_body_get_state icf_body_get_state_float
+#define icf_body_is_valid icf_body_is_valid_float
+#define icf_body_island icf_body_island_float
+#define icf_body_parent icf_body_parent_float
+#define icf_body_set_def icf_body_set_def_float
+#define icf_body_set_pose icf_body_set_pose_float
+#define icf_body_set_velocity icf_body_set_velocity_float
+#define icf_body_velocity_at icf_body_velocity_at_float
 #define icf_constraint_create icf_constraint_create_float
+#define icf_constraint_destroy icf_constraint_destroy_float
+#define icf_constraint_get_def icf_constraint_get_def_float
 #define icf_constraint_get_state icf_constraint_get_state_float
+#define icf_constraint_is_valid icf_constraint_is_valid_float
+#define icf_constraint_set_def icf_constraint_set_def_float
+#define icf_contact_delassus icf_contact_delassus_float
+#define icf_contact_evaluate icf_contact_evaluate_float
+#define icf_contact_jacobian icf_contact_jacobian_float
+#define icf_contact_push icf_contact_push_float
+#define icf_contact_set_material icf_contact_set_material_float
+#define icf_contact_term_make icf_contact_term_make_float
 #define icf_default_body_def icf_default_body_def_float
 #define icf_default_constraint_def icf_default_constraint_def_float
 #define icf_default_contact icf_default_contact_float
@@ -577,21 +602,76 @@ typedef double icf_real;
 #define icf_default_world_def icf_default_world_def_float
 #define icf_dense_factor icf_dense_factor_float
 #define icf_dense_solve icf_dense_solve_float
+#define icf_get_contact icf_get_contact_float
+#define icf_get_row icf_get_row_float
+#define icf_joint_apply_effort icf_joint_apply_effort_float
 #define icf_joint_create icf_joint_create_float
+#define icf_joint_destroy icf_joint_destroy_float
+#define icf_joint_get_def icf_joint_get_def_float
 #define icf_joint_get_state icf_joint_get_state_float
+#define icf_joint_is_valid icf_joint_is_valid_float
+#define icf_joint_set_def icf_joint_set_def_float
+#define icf_joint_set_position icf_joint_set_position_float
+#define icf_joint_set_target icf_joint_set_target_float
+#define icf_joint_set_velocity icf_joint_set_velocity_float
 #define icf_law_check icf_law_check_float
+#define icf_material_combine icf_material_combine_float
+#define icf_normal_evaluate icf_normal_evaluate_float
+#define icf_problem_dump icf_problem_dump_float
+#define icf_result_string icf_result_string_float
+#define icf_row_evaluate icf_row_evaluate_float
+#define icf_row_term_make icf_row_term_make_float
+#define icf_sensitivity icf_sensitivity_float
 #define icf_solve icf_solve_float
+#define icf_sparse_add_diagonal icf_sparse_add_diagonal_float
+#define icf_sparse_add_edge icf_sparse_add_edge_float
 #define icf_sparse_analyze icf_sparse_analyze_float
+#define icf_sparse_begin icf_sparse_begin_float
+#define icf_sparse_begin_partial icf_sparse_begin_partial_float
 #define icf_sparse_bind icf_sparse_bind_float
+#define icf_sparse_bytes icf_sparse_bytes_float
+#define icf_sparse_bytes_most icf_sparse_bytes_most_float
 #define icf_sparse_create icf_sparse_create_float
+#define icf_sparse_destroy icf_sparse_destroy_float
 #define icf_sparse_factor icf_sparse_factor_float
+#define icf_sparse_pattern_bytes icf_sparse_pattern_bytes_float
 #define icf_sparse_solve icf_sparse_solve_float
+#define icf_sparse_wants_diagonal icf_sparse_wants_diagonal_float
+#define icf_sparse_wants_edge icf_sparse_wants_edge_float
 #define icf_version icf_version_float
+#define icf_workspace_bytes icf_workspace_bytes_float
+#define icf_workspace_destroy icf_workspace_destroy_float
 #define icf_workspace_init icf_workspace_init_float
+#define icf_workspace_reserve icf_workspace_reserve_float
+#define icf_world_add_touch icf_world_add_touch_float
+#define icf_world_body_at icf_world_body_at_float
+#define icf_world_body_count icf_world_body_count_float
+#define icf_world_bytes icf_world_bytes_float
+#define icf_world_clear_touches icf_world_clear_touches_float
+#define icf_world_clone icf_world_clone_float
 #define icf_world_create icf_world_create_float
+#define icf_world_destroy icf_world_destroy_float
+#define icf_world_diagnose icf_world_diagnose_float
 #define icf_world_dump_step icf_world_dump_step_float
+#define icf_world_events icf_world_events_float
+#define icf_world_frames icf_world_frames_float
+#define icf_world_get_def icf_world_get_def_float
+#define icf_world_get_island icf_world_get_island_float
+#define icf_world_get_stats icf_world_get_stats_float
+#define icf_world_get_touch icf_world_get_touch_float
+#define icf_world_hash icf_world_hash_float
 #define icf_world_init icf_world_init_float
+#define icf_world_load icf_world_load_float
+#define icf_world_move icf_world_move_float
+#define icf_world_save icf_world_save_float
+#define icf_world_save_bytes icf_world_save_bytes_float
+#define icf_world_set_def icf_world_set_def_float
 #define icf_world_step icf_world_step_float
+#define icf_world_time icf_world_time_float
+#define icf_world_touch_count icf_world_touch_count_float
+#define icf_world_touches icf_world_touches_float
+#define icf_world_write_touches icf_world_write_touches_float
+#define icf_world_try icf_world_try_float
 #endif
 
 #ifdef __cplusplus
@@ -1518,6 +1598,7 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
 ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
                                     const icf_real impulse[3], icf_real* b);
 
+#ifndef ICF_NO_WORLD
 // ------------------------------------------------------------------------------------------------
 // The world: bodies, joints, time
 // >>api-world
@@ -1586,7 +1667,7 @@ typedef struct icf_world_def {
 
     icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
     int32_t method;   /* icf_method */
-    int32_t substeps; /* of each step, with the contacts given before it; default 1 */
+    int32_t substeps; /* 1 (default) to 1e6 of each step, with the contacts given before it */
     int32_t model;    /* icf_model that icf_default_touch sets; default lagged */
     /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
        next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
@@ -1947,6 +2028,7 @@ ICF_API int32_t icf_body_island(const icf_world* world, icf_body body);
 
 ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* diagnosis);
 ICF_API icf_real icf_world_time(const icf_world* world);
+#endif /* ICF_NO_WORLD */
 
 #ifdef __cplusplus
 }
@@ -11732,6 +11814,7 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
     return ICF_RESULT_OK;
 }
 
+#ifndef ICF_NO_WORLD
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world: bodies, joints, time
 // >>world-state
@@ -12086,7 +12169,7 @@ static const char* icfi_world_def_check(const icf_world_def* d)
     if (d->tree < 0 || d->tree > 46000) return "tree";
     if (d->method < ICF_METHOD_SYMPLECTIC_EULER || d->method > ICF_METHOD_IMPLICIT_EULER)
         return "method";
-    if (d->substeps < 1) return "substeps";
+    if (d->substeps < 1 || d->substeps > 1000000) return "substeps";
     if (d->model < ICF_MODEL_LAGGED || d->model > ICFI_LAST_MODEL) return "model";
     if (d->settle < 0 || d->settle > 1) return "settle";
     if (d->tolerance < 0) return "tolerance";
@@ -12788,7 +12871,7 @@ ICF_API size_t icf_world_save_bytes(const icf_world* world)
 
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
 {
-    unsigned char *start = (unsigned char*)bytes, *to = start + sizeof(icfi_header);
+    unsigned char *start = (unsigned char*)bytes, *to;
     icfi_saved saved;
     icfi_sim s;
     int32_t i;
@@ -12797,6 +12880,7 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     icfi_sim_open(world, &s);
     saved.h = *s.header;
     (void)icfi_saved_open(&saved, start);
+    to = start + sizeof saved.h;
     for (i = 0; i < ICFI_TABLES; i++) {
         size_t n = saved.h.record[i] * (size_t)saved.h.end[i];
         icfi_copy_bytes(to, s.tables[i], n);
@@ -12984,7 +13068,9 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
         if (h->end[i] < 0 || h->end[i] > h->room.most[i]) return 0;
     }
     if (h->pressed < 0 || h->pressed > h->end[ICFI_CONTACTS]) return 0;
-    if (count != icfi_saved_open(s, from) || icfi_checksum(s) != h->checksum) return 0;
+    if (count != icfi_saved_open(s, NULL)) return 0;
+    (void)icfi_saved_open(s, from);
+    if (icfi_checksum(s) != h->checksum) return 0;
     for (i = 0; i < ICFI_CONTACTS; i++) {
         if (!icfi_saved_list_is_good(s, i)) return 0;
     }
@@ -13840,7 +13926,11 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         }
         icfi_mass_matrix(s, tree, motion, d, a);
         icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
-        /* the second and third tests: A is so near to singular that velocities overflow */
+        if (!icfi_all_finite((size_t)n, r)) {
+            return icfi_world_refuse(s->world, ICF_RESULT_NOT_FINITE, s->place[tree->first].body,
+                                     "forces or velocities of a tree");
+        }
+        /* A mass that is nearly singular has a factor, and velocities overflow. */
         if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK ||
             icf_dense_solve(n, s->factor, n, r, 1, n) != ICF_RESULT_OK ||
             !icfi_all_finite((size_t)n, r)) {
@@ -13875,7 +13965,9 @@ static icf_result icfi_predict_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_result result = ICF_RESULT_NOT_CONVERGED;
     if (s->header->method != ICF_METHOD_SYMPLECTIC_EULER) result = icfi_balance_tree(s, tree, 0);
-    return result == ICF_RESULT_OK ? result : icfi_balance_tree(s, tree, 1);
+    if (result == ICF_RESULT_OK) return result;
+    s->world->reason = NULL;
+    return icfi_balance_tree(s, tree, 1);
 }
 
 /* ---- a free body alone ---- */
@@ -14374,7 +14466,7 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
         icfi_spatial carried = icfi_carrier_speed(s, s->motion, carrier, p);
         icfi_add_motion(bias, rows, 1, 0, sign, &carried, icf_vec3_make(0, 0, 0), direction);
     }
-    if (!tree) return;
+    if (!tree || !tree->dofs) return;
     if (tree->dofs == 6 && tree->single && !direction) {
         /* the two sides of a link are different bodies, so this body has no block yet */
         block = icfi_new_block(s, tree);
@@ -14861,7 +14953,7 @@ static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
         icf_vec3 axis[3];
         icf_real weight[3];
         int32_t link, bias = *bias_at;
-        if (!(s->body[i].slot.flags & ICFI_ALIVE) || !icfi_tree_of(s, i) ||
+        if (!(s->body[i].slot.flags & ICFI_ALIVE) || !icfi_can_move(s, i) ||
             !icfi_turning_weights(s, i, axis, weight))
             continue;
         for (k = n = 0; k < 3; k++) {
@@ -15847,6 +15939,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
                 /* the parts ended in a problem without a solution: solve in as many as at first, as
                    TOO_FAST */
                 next = s.parts_most = h->substeps;
+                w->reason = NULL;
                 break;
             }
             icfi_take_results(&s);
@@ -16363,6 +16456,8 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
     }
     (void)icf_dense_solve(n, s->factor, n, x, 1, n);
     for (i = 0; i < n; i++) x[i] += s->v0[tree->dof + i];
+    if (!icfi_all_finite((size_t)n, x))
+        return icfi_world_refuse(s->world, ICF_RESULT_NOT_FINITE, body, "velocities of a tree");
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         if (p->joint < 0) {
@@ -16392,7 +16487,7 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
 {
     icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
     icf_result result;
-    icf_vec3 turn;
+    icf_vec3 turn, v;
     uint32_t locks;
     icfi_sim s;
     icfi_world_tree* tree;
@@ -16415,10 +16510,18 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
         return icfi_world_refuse(world, ICF_RESULT_NOT_SPD, (int32_t)body.index,
                                  "the mass of a body");
     }
-    if (!(locks & ICF_LOCK_X)) b->m.v.x += impulse.x / b->mass;
-    if (!(locks & ICF_LOCK_Y)) b->m.v.y += impulse.y / b->mass;
-    if (!(locks & ICF_LOCK_Z)) b->m.v.z += impulse.z / b->mass;
-    b->m.w = icf_vec3_add(b->m.w, turn);
+    v.x = b->m.v.x + impulse.x / b->mass;
+    v.y = b->m.v.y + impulse.y / b->mass;
+    v.z = b->m.v.z + impulse.z / b->mass;
+    turn = icf_vec3_add(b->m.w, turn);
+    if (!icfi_vec3_is_finite(v) || !icfi_vec3_is_finite(turn)) {
+        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, (int32_t)body.index,
+                                 "the velocity of a body");
+    }
+    if (!(locks & ICF_LOCK_X)) b->m.v.x = v.x;
+    if (!(locks & ICF_LOCK_Y)) b->m.v.y = v.y;
+    if (!(locks & ICF_LOCK_Z)) b->m.v.z = v.z;
+    b->m.w = turn;
     return ICF_RESULT_OK;
 }
 
@@ -17324,6 +17427,7 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
     }
     return ICF_RESULT_OK;
 }
+#endif /* ICF_NO_WORLD */
 
 ICFI_EXACT_END
 

@@ -184,21 +184,64 @@
 
 #include "icf.h"
 
-/* In float these have other names, as in icf.h. */
+/* In float every function has another name, as in icf.h. */
 #ifdef ICF_FLOAT
 #define icf_box icf_box_float
+#define icf_broad_phase_add icf_broad_phase_add_float
+#define icf_broad_phase_bytes icf_broad_phase_bytes_float
+#define icf_broad_phase_copy icf_broad_phase_copy_float
+#define icf_broad_phase_get_box icf_broad_phase_get_box_float
 #define icf_broad_phase_init icf_broad_phase_init_float
+#define icf_broad_phase_move icf_broad_phase_move_float
+#define icf_broad_phase_overlaps icf_broad_phase_overlaps_float
+#define icf_broad_phase_pairs icf_broad_phase_pairs_float
+#define icf_broad_phase_ray_begin icf_broad_phase_ray_begin_float
+#define icf_broad_phase_ray_next icf_broad_phase_ray_next_float
+#define icf_broad_phase_remove icf_broad_phase_remove_float
+#define icf_broad_phase_update icf_broad_phase_update_float
 #define icf_capsule icf_capsule_float
 #define icf_collider_create icf_collider_create_float
+#define icf_collider_destroy icf_collider_destroy_float
+#define icf_collider_get_def icf_collider_get_def_float
+#define icf_collider_is_valid icf_collider_is_valid_float
+#define icf_collider_set_def icf_collider_set_def_float
 #define icf_default_broad_phase_def icf_default_broad_phase_def_float
 #define icf_default_collider_def icf_default_collider_def_float
 #define icf_default_scene_def icf_default_scene_def_float
 #define icf_half_space icf_half_space_float
+#define icf_manifold_make icf_manifold_make_float
+#define icf_mass_properties_add icf_mass_properties_add_float
+#define icf_scene_add icf_scene_add_float
+#define icf_scene_add_def icf_scene_add_def_float
+#define icf_scene_body_colliders icf_scene_body_colliders_float
+#define icf_scene_bytes icf_scene_bytes_float
+#define icf_scene_collider_at icf_scene_collider_at_float
+#define icf_scene_collider_count icf_scene_collider_count_float
 #define icf_scene_create icf_scene_create_float
+#define icf_scene_debug_lines icf_scene_debug_lines_float
+#define icf_scene_destroy icf_scene_destroy_float
+#define icf_scene_detect icf_scene_detect_float
+#define icf_scene_events icf_scene_events_float
+#define icf_scene_hash icf_scene_hash_float
 #define icf_scene_init icf_scene_init_float
+#define icf_scene_load icf_scene_load_float
+#define icf_scene_overlaps icf_scene_overlaps_float
+#define icf_scene_ray icf_scene_ray_float
+#define icf_scene_save icf_scene_save_float
+#define icf_scene_save_bytes icf_scene_save_bytes_float
+#define icf_scene_set_density icf_scene_set_density_float
 #define icf_scene_solve icf_scene_solve_float
 #define icf_scene_step icf_scene_step_float
+#define icf_scene_touch_colliders icf_scene_touch_colliders_float
+#define icf_scene_update icf_scene_update_float
+#define icf_shape_at icf_shape_at_float
+#define icf_shape_bounds icf_shape_bounds_float
 #define icf_shape_check icf_shape_check_float
+#define icf_shape_distance icf_shape_distance_float
+#define icf_shape_mass icf_shape_mass_float
+#define icf_shape_near icf_shape_near_float
+#define icf_shape_point icf_shape_point_float
+#define icf_shape_ray icf_shape_ray_float
 #define icf_sphere icf_sphere_float
 #endif
 
@@ -451,6 +494,7 @@ ICF_API void icf_broad_phase_ray_begin(icf_broad_phase_ray* ray, const icf_broad
 ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_phase* b,
                                      int32_t* proxy);
 
+#ifndef ICF_NO_WORLD
 // ------------------------------------------------------------------------------------------------
 // The scene: shapes on the bodies of a world
 // >>api-scene
@@ -628,6 +672,7 @@ ICF_API icf_result icf_scene_update(icf_scene* scene);
    are. `what` is a sum of icf_draw. */
 ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf_real scale,
                                       icf_line* lines, int32_t most);
+#endif /* ICF_NO_WORLD */
 
 #ifdef __cplusplus
 }
@@ -1246,8 +1291,9 @@ static icf_real icfi_gsegment_nearest(icf_vec3 p, icf_vec3 u, icf_real l, icf_ve
     range[3] = icfi_gsegment_slope(p, u, h, l);
     if (range[3] <= 0) return l;
     for (k = 0; k < 3; k++) {
-        icf_real pk = icfi_gpart(p, k), hk = icfi_gpart(h, k), r = 1 / icfi_gpart(u, k);
-        if (icfi_gpart(u, k) == 0) continue;
+        icf_real pk = icfi_gpart(p, k), hk = icfi_gpart(h, k), uk = icfi_gpart(u, k), r;
+        if (uk == 0) continue;
+        r = 1 / uk;
         icfi_gsegment_narrow(p, u, h, (hk - pk) * r, range);
         icfi_gsegment_narrow(p, u, h, (-hk - pk) * r, range);
     }
@@ -4458,6 +4504,7 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
     return 0;
 }
 
+#ifndef ICF_NO_WORLD
 // ------------------------------------------------------------------------------------------------
 // Layer 13: the scene
 // >>scene
@@ -5925,14 +5972,15 @@ ICF_API int32_t icf_scene_overlaps(const icf_scene* scene, const icf_aabb* box,
 {
     icfi_stage s;
     int32_t i, count = 0, near, *slot;
+    int all;
     if (!icfi_stage_open(scene, &s) || !box || most < 0 || (most && !colliders)) return 0;
     /* The broad phase names slots that may. They go into the second half of the array, an icf_collider having
        room for two numbers, and names into the first. Where there is no room for all, every slot is tried. */
     slot = most ? (int32_t*)(void*)colliders + most : NULL;
     near = icf_broad_phase_overlaps(s.broad, box, slot, most);
-    if (near > most) slot = NULL;
-    for (i = 0; i < (slot ? near : s.header->collider_end); i++) {
-        int32_t one = slot ? slot[i] : i;
+    all = near > most;
+    for (i = 0; i < (all ? s.header->collider_end : near); i++) {
+        int32_t one = all ? i : slot[i];
         if (!icfi_in_box(&s, one, box)) continue;
         if (count < most) colliders[count] = icfi_collider_name(&s, one);
         count++;
@@ -6259,6 +6307,7 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
     }
     return d.count;
 }
+#endif /* ICF_NO_WORLD */
 
 ICFI_EXACT_END
 

@@ -33,7 +33,10 @@ look() {
     esac
     [ -z "$called" ] || wrong "calls $(echo $called)"
 
-    own='icfi?_[a-z0-9_]*'
+    case " $* " in
+    *ICF_FLOAT*) own='icfi?_[a-z0-9_]*_float' ;;
+    *) own='icfi?_[a-z0-9_]*' ;;
+    esac
     defined=$(awk '$2 ~ /^[TWR]$/ { print $1 }' build/symbols.txt)
     foreign=$(echo "$defined" | grep -vxE "$own")
     [ -z "$foreign" ] || wrong "defines $(echo $foreign)"
@@ -50,6 +53,7 @@ look float -DICF_FLOAT
 look "double without malloc" -DICF_NO_MALLOC
 look "float without malloc" -DICF_FLOAT -DICF_NO_MALLOC
 look "double without SIMD" -DICF_NO_SIMD
+look "double without the world" -DICF_NO_WORLD
 look "double at -O0" -O0
 
 # ICF_STATIC leaves no name at all

@@ -60,6 +60,7 @@ variants() {
         $command -o $o-6.o -c tests/compile/private_b.c && $3 -o $o-56 $o-5.o $o-6.o -lm && $o-56"
     job "$name-hooks" "$command -o $o-7.o -c tests/compile/hooks.c"
     job "$name-no-malloc" "$command -DICF_NO_MALLOC -o $o-8.o -c tests/compile/together.c"
+    job "$name-no-world" "$command -DICF_NO_WORLD -o $o-15.o -c tests/compile/together.c"
     job "$name-no-interior" "$command -DICF_NO_INTERIOR_POINT -o $o-14.o -c tests/compile/together.c"
     job "$name-no-simd" "$command -DICF_NO_SIMD -o $o-9.o -c tests/compile/together.c"
     job "$name-separate" "$command -o $o-10.o -c tests/compile/separate.c"

@@ -341,7 +341,7 @@ static const field world_fields[] = {
     ANY(icf_world_def, solver, size_t),
     REALS(icf_world_def, gravity, FINITE),
     NUMBERS(icf_world_def, method, 0, ICF_METHOD_IMPLICIT_EULER),
-    NUMBERS(icf_world_def, substeps, 1, INT32_MAX),
+    NUMBERS(icf_world_def, substeps, 1, 1000000),
     NUMBERS(icf_world_def, model, 0, ICF_MODEL_SAP),
     NUMBERS(icf_world_def, settle, 0, 1),
     REALS(icf_world_def, tolerance, FROM_ZERO),

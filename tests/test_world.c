@@ -494,6 +494,36 @@ static void test_held(void)
     }
 }
 
+/* An impulse that would send what it meets beyond all numbers is refused, and a tree that a step would send there */
+static void test_too_large(void)
+{
+    const icf_vec3 push = icf_vec3_make(0, ICF_REAL_MAX / 8, 0), at = icf_vec3_make(1, 0, 0);
+    const icf_real fast = ICF_REAL_MAX / 8;
+    int jointed;
+    for (jointed = 0; jointed < 2; jointed++) {
+        icf_world w = world_with(0, ICF_METHOD_SYMPLECTIC_EULER);
+        icf_body_def d = icf_default_body_def();
+        icf_joint_def j = icf_default_joint_def(ICF_JOINT_REVOLUTE);
+        icf_joint joint;
+        uint64_t hash;
+        d.mass = R(1e-3);
+        d.center = icf_vec3_make(R(0.1), 0, 0);
+        d.inertia.x.x = d.inertia.y.y = d.inertia.z.z = R(1e-3);
+        j.child = add_body(&w, &d);
+        if (jointed) OK(icf_joint_create(&w, &j, &joint));
+        hash = icf_world_hash(&w);
+        CHECK_RESULT(icf_body_apply_impulse(&w, j.child, push, at), ICF_RESULT_NOT_FINITE);
+        TEST_CHECK(w.reason != NULL && hash == icf_world_hash(&w));
+        if (jointed) {
+            OK(icf_joint_set_velocity(&w, joint, &fast));
+            hash = icf_world_hash(&w);
+            CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_NOT_FINITE);
+            TEST_CHECK(hash == icf_world_hash(&w));
+        }
+        icf_world_destroy(&w);
+    }
+}
+
 static int tried; /* what look_and_step does: 1: tries a step, 2: takes one */
 
 static int look_and_step(icf_world* w, icf_real dt)
@@ -3165,6 +3195,7 @@ TEST_LIST = {
     {"step_in_step",               test_step_in_step              },
     {"lock_while_turning",         test_lock_while_turning        },
     {"held",                       test_held                      },
+    {"too_large",                  test_too_large                 },
     {"locks",                      test_locks                     },
     {"lock_inertia",               test_lock_inertia              },
     {"damping",                    test_damping                   },
