@@ -1459,7 +1459,12 @@ static inline void icfi_gboxes_make(const icfi_gplace* fa, icf_vec3 a, const icf
 {
     icf_vec3 t = icfi_gto(fa, icf_vec3_sub(fb->p, fa->p));
     int i;
-    for (i = 0; i < 3; i++) icfi_gto3(icfi_gto(fb, fa->axis[i]), x->c[i]);
+    for (i = 0; i < 3; i++) {
+        icf_vec3 c = icfi_gto(fb, fa->axis[i]);
+        x->c[i][0] = c.x; /* one by one, for cppcheck */
+        x->c[i][1] = c.y;
+        x->c[i][2] = c.z;
+    }
     icfi_gto3(t, x->t);
     icfi_gto3(a, x->a);
     icfi_gto3(b, x->b);

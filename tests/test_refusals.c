@@ -52,12 +52,15 @@ typedef struct field {
 #name, offsetof(type, name), sizeof(((type*)0)->name), sizeof(element), rule, low, high, \
             above \
     }
+#define POINTER(type, name) \
+    { \
+#name, offsetof(type, name), sizeof(void*), sizeof(void*), NEEDED, 0, 0, ICF_RESULT_OK \
+    }
 #define REALS(type, name, rule) FIELD(type, name, icf_real, rule, 0, 0, ICF_RESULT_OK)
 #define NUMBERS(type, name, low, high) FIELD(type, name, int32_t, RANGE, low, high, ICF_RESULT_OK)
 #define ROOM(type, name, high) FIELD(type, name, int32_t, RANGE, 0, high, ICF_RESULT_TOO_SMALL)
 #define COUNTS(type, name) FIELD(type, name, int32_t, COUNT, 0, 0, ICF_RESULT_OK)
 #define ANY(type, name, element) FIELD(type, name, element, FREE, 0, 0, ICF_RESULT_OK)
-#define POINTER(type, name) FIELD(type, name, void*, NEEDED, 0, 0, ICF_RESULT_OK)
 #define COOKIES(type, name) FIELD(type, name, int32_t, COOKIE, 0, 0, ICF_RESULT_OK)
 
 #define COUNT_OF(table) (sizeof(table) / sizeof *(table))
@@ -845,7 +848,8 @@ static icf_result call_solve(void)
     icf_result result;
     memcpy(v, q.v, sizeof v);
     result = icf_solve(&q.p, &q.options, &q.w, v, &q.stats);
-    if (result < 0 && memcmp(v, q.v, sizeof v)) return ICF_RESULT_NO_FACTOR; /* no such answer */
+    if (result < 0 && memcmp(v, q.v, sizeof v) != 0)
+        return ICF_RESULT_NO_FACTOR; /* no such answer */
     if (result < 0 && q.stats.part == ICF_PART_NONE) return ICF_RESULT_NO_FACTOR;
     if (q.stats.part == ICF_PART_CONTACT || q.stats.part == ICF_PART_ROW) {
         const char* r = q.stats.reason;
