@@ -12222,7 +12222,7 @@ static void icfi_header_make(icfi_header* h, const icf_world_def* d)
 }
 
 /* The def that a header was made from */
-static icf_world_def icfi_def_of(const icfi_header* h)
+static ICFI_NOINLINE icf_world_def icfi_def_of(const icfi_header* h)
 {
     icf_world_def d = icf_default_world_def();
     d.bodies = h->room.most[ICFI_BODIES];
@@ -12464,15 +12464,20 @@ static void icfi_front_open(const icf_world* w, icfi_sim* s)
     (void)icfi_front_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
 }
 
-ICF_API size_t icf_world_bytes(const icf_world_def* def)
+static ICFI_NOINLINE size_t icfi_block_bytes(const icfi_header* h)
 {
     icfi_arena arena = icfi_arena_measure();
-    icfi_header h;
     icfi_sim s;
+    icfi_world_layout(h, NULL, &arena, &s);
+    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+}
+
+ICF_API size_t icf_world_bytes(const icf_world_def* def)
+{
+    icfi_header h;
     if (!def || def->cookie != ICFI_WORLD_COOKIE || icfi_world_def_check(def)) return 0;
     icfi_header_make(&h, def);
-    icfi_world_layout(&h, NULL, &arena, &s);
-    return arena.result == ICF_RESULT_OK ? arena.peak : 0;
+    return icfi_block_bytes(&h);
 }
 
 /* Resets the cache to its content before the first step. */
@@ -12660,19 +12665,25 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
 }
 #endif
 
+static ICFI_NOINLINE size_t icfi_largest_tree_of(const icf_world* w)
+{
+    icfi_sim s;
+    icfi_sim_open(w, &s);
+    return icfi_largest_tree(&s);
+}
+
 /* Moves a created world into a new block with other capacities, and room for its trees. */
-static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
+static ICFI_NOINLINE icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
 #ifndef ICF_NO_MALLOC
     icf_world_def d = *wanted, *def = &d;
     icf_result result;
     icfi_header caps;
-    icfi_sim s;
+    size_t largest = icfi_largest_tree_of(w);
     void* memory;
     size_t bytes;
-    icfi_sim_open(w, &s);
     icfi_header_make(&caps, def);
-    if (icfi_largest_tree(&s) > icfi_tree_most(&caps)) def->tree = (int32_t)icfi_largest_tree(&s);
+    if (largest > icfi_tree_most(&caps)) def->tree = (int32_t)largest;
     bytes = icf_world_bytes(def);
     if (!bytes) return ICF_RESULT_OVERFLOW;
     memory = ICF_MALLOC(bytes);
@@ -13104,46 +13115,50 @@ static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
     return (size_t)largest;
 }
 
+/* Room for a saved world; one that was created grows. */
+static ICFI_NOINLINE icf_result icfi_saved_room(icf_world* world, const icfi_saved* saved)
+{
+    const icfi_header* h = &saved->h;
+    icfi_header next;
+    icf_world_def def;
+    icfi_sim s;
+    int32_t i;
+    int larger = 0;
+    icfi_sim_open(world, &s);
+    next = *s.header;
+    if (!world->owner && h->end[ICFI_BODIES] <= next.room.most[ICFI_BODIES] &&
+        icfi_saved_tree(saved, s.size) > icfi_tree_most(&next)) {
+        return icfi_world_full(world, "tree", icfi_saved_tree(saved, s.size));
+    }
+    for (i = 0; i < ICFI_TABLES; i++) {
+        if (h->end[i] > next.room.most[i]) larger = 1;
+        if (next.room.most[i] < h->room.most[i]) next.room.most[i] = h->room.most[i];
+    }
+    if (!larger) return ICF_RESULT_OK;
+    if (next.room.tree < h->room.tree) next.room.tree = h->room.tree;
+    def = icfi_def_of(&next);
+    if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
+    if (def.contacts < s.session->touches) def.contacts = s.session->touches;
+    return icfi_world_grow(world, &def);
+}
+
 ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t count)
 {
     const unsigned char* from = (const unsigned char*)bytes;
     icfi_saved saved;
-    icfi_header next, *h = &saved.h;
-    icfi_room room;
-    icf_world_def def;
     icf_result result;
     icfi_sim s;
-    int32_t i;
-    int larger = 0;
     if (!icfi_world_is(world) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_saved_is_good(&saved, from, count)) {
         return icfi_world_refuse(world, ICF_RESULT_BAD_DEF, 0, "not a saved world, or damaged");
     }
+    result = icfi_saved_room(world, &saved);
+    if (result != ICF_RESULT_OK) return result;
     icfi_sim_open(world, &s);
-    room = s.header->room;
-    if (!world->owner && h->end[ICFI_BODIES] <= room.most[ICFI_BODIES] &&
-        icfi_saved_tree(&saved, s.size) > icfi_tree_most(s.header)) {
-        return icfi_world_full(world, "tree", icfi_saved_tree(&saved, s.size));
-    }
-    for (i = 0; i < ICFI_TABLES; i++) {
-        if (h->end[i] > room.most[i]) larger = 1;
-        if (room.most[i] < h->room.most[i]) room.most[i] = h->room.most[i];
-    }
-    if (larger) {
-        if (room.tree < h->room.tree) room.tree = h->room.tree;
-        next = *s.header;
-        next.room = room;
-        def = icfi_def_of(&next);
-        if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
-        if (def.contacts < s.session->touches) def.contacts = s.session->touches;
-        result = icfi_world_grow(world, &def);
-        if (result != ICF_RESULT_OK) return result;
-        icfi_sim_open(world, &s);
-    }
-    h->room = s.header->room;
-    h->checksum = 0;
-    *s.header = *h;
-    icfi_copy_tables(h, saved.table, s.tables);
+    saved.h.room = s.header->room;
+    saved.h.checksum = 0;
+    *s.header = saved.h;
+    icfi_copy_tables(&saved.h, saved.table, s.tables);
     icfi_session_begin(&s);
     return ICF_RESULT_OK;
 }
@@ -17364,6 +17379,15 @@ ICF_API icf_real icf_world_time(const icf_world* world)
     return icfi_world_is(world) ? icfi_header_of(world)->time : 0;
 }
 
+static ICFI_NOINLINE icf_real icfi_spring_energy(const icfi_sim* s, const icfi_constraint* c)
+{
+    icfi_spatial direction[6];
+    icf_vec3 point[2];
+    icf_real error[6];
+    (void)icfi_constraint_rows(s, c, s->motion, direction, error, point);
+    return c->stiffness * (error[0] - c->length) * (error[0] - c->length) / 2;
+}
+
 ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* diagnosis)
 {
     icfi_sim s;
@@ -17413,12 +17437,7 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         icfi_constraint_error(&s, c, &slide, &turn);
         diagnosis->violation = icfi_max(diagnosis->violation, ICF_FABS(slide));
         if (c->kind == ICF_CONSTRAINT_DISTANCE && c->stiffness > 0) {
-            icfi_spatial direction[6];
-            icf_vec3 point[2];
-            icf_real error[6];
-            (void)icfi_constraint_rows(&s, c, s.motion, direction, error, point);
-            diagnosis->potential +=
-                c->stiffness * (error[0] - c->length) * (error[0] - c->length) / 2;
+            diagnosis->potential += icfi_spring_energy(&s, c);
         }
     }
     if (s.session->solved) {

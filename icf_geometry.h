@@ -5317,7 +5317,7 @@ static icf_result icfi_scene_place(icf_scene* scene, icf_real dt)
 {
     icfi_stage s;
     icf_result result;
-    icf_world_def def;
+    icf_world_def def = icf_default_world_def();
     icf_real slack;
     int32_t i, alike = 0;
     int same;
