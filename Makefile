@@ -186,15 +186,15 @@ sanitize:
 
 # ---- fuzzers: PROGRAM FIRST COUNT SECONDS, seeds FIRST, FIRST + 1 ...; see tests/fuzz.h
 
-# counts and not seconds, so that it is the same on every machine
 build/fuzz_world_signed: tests/fuzz_world.c $(HEADERS)
+	@mkdir -p build
 	$(CC) $(CFLAGS) -DFUZZ_SIGNED -o $@ $< $(LDLIBS)
 
+# counts and not seconds, so that it is the same on every machine
 fuzz-quick: build/fuzz_world build/fuzz_world_float build/fuzz_world_signed build/fuzz_solver build/soak build/soak_float
 	@failed=0; \
 	for run in "fuzz_world 1 20000" "fuzz_world_float 1 20000" "fuzz_world_signed 1 20000" \
-	    "fuzz_solver 1 20000" \
-	    "soak 1 600" "soak_float 1 600"; do build/$$run || failed=1; done; \
+	    "fuzz_solver 1 20000" "soak 1 600" "soak_float 1 600"; do build/$$run || failed=1; done; \
 	if $(call works,$(SANITIZE_ADDRESS)); then \
 	    $(MAKE) --no-print-directory build/address/soak && build/address/soak 5001 200 || failed=1; \
 	else echo "skipped: the soak under AddressSanitizer; needs: apt-get install gcc"; fi; \

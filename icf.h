@@ -234,10 +234,10 @@
    by dt v after it. Matrices of a problem are row-major, those of icf_dense_... and icf_sparse_...
    column-major.
 
-   Links: two bodies that touch in many points need one link of six rows. Its K is that of one body minus
-   that of the other, at one reference point, from which `point` of each contact counts. If you have the
-   Jacobian of every contact, make each a link of three rows, (t1, t2, normal), and leave `point`, `normal`
-   and `tangent` at their defaults.
+   Links: two bodies that touch in many points need one link of six rows. Choose one reference point for
+   the link. Its K gives the velocity that body B has there, minus the velocity of body A. Give `point` of
+   each contact relative to the reference point. If you have the Jacobian of every contact, make each a link
+   of three rows, (t1, t2, normal), and leave `point`, `normal` and `tangent` at their defaults.
 
    Contacts: numbers as in part 1. A contact that lasts may take impulse_guess and lag from its last
    icf_contact_result.
@@ -1092,9 +1092,9 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
    or a front has more than 46000 rows. */
 ICF_API size_t icf_sparse_bytes(const icf_sparse* s, icf_sparse_mode mode);
 
-/* An upper bound of that over all patterns of so many edges and cliques, each of at most `largest`
-   unknowns. For the two modes with a factor it is that of the worst imaginable graph, far more than any
-   scene needs. */
+/* At least what icf_sparse_bytes answers for any pattern of so many cliques and edges, if no clique has more
+   than `largest` unknowns. The two modes with a factor assume the worst graph there can be, and ask for far
+   more memory than any scene needs. */
 ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t largest,
                                      icf_sparse_mode mode);
 
@@ -12665,6 +12665,8 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
 }
 #endif
 
+/* Moves a created world into a new block with other capacities, and room for its trees. */
+#ifndef ICF_NO_MALLOC
 static ICFI_NOINLINE size_t icfi_largest_tree_of(const icf_world* w)
 {
     icfi_sim s;
@@ -12672,10 +12674,8 @@ static ICFI_NOINLINE size_t icfi_largest_tree_of(const icf_world* w)
     return icfi_largest_tree(&s);
 }
 
-/* Moves a created world into a new block with other capacities, and room for its trees. */
 static ICFI_NOINLINE icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
-#ifndef ICF_NO_MALLOC
     icf_world_def d = *wanted, *def = &d;
     icf_result result;
     icfi_header caps;
@@ -12695,12 +12695,15 @@ static ICFI_NOINLINE icf_result icfi_world_grow(icf_world* w, const icf_world_de
         ICF_FREE(memory);
     }
     return result;
+}
 #else
+static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
+{
     (void)w;
     (void)wanted;
     return ICF_RESULT_TOO_SMALL;
-#endif
 }
+#endif
 
 /* Makes room for `needed` records of a table. A world that can grow doubles it. */
 static icf_result icfi_make_room(icf_world* w, int32_t table, int32_t needed)
@@ -13980,9 +13983,7 @@ static icf_result icfi_predict_tree(icfi_sim* s, icfi_world_tree* tree)
 {
     icf_result result = ICF_RESULT_NOT_CONVERGED;
     if (s->header->method != ICF_METHOD_SYMPLECTIC_EULER) result = icfi_balance_tree(s, tree, 0);
-    if (result == ICF_RESULT_OK) return result;
-    s->world->reason = NULL;
-    return icfi_balance_tree(s, tree, 1);
+    return result == ICF_RESULT_OK ? result : icfi_balance_tree(s, tree, 1);
 }
 
 /* ---- a free body alone ---- */
@@ -15954,7 +15955,6 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
                 /* the parts ended in a problem without a solution: solve in as many as at first, as
                    TOO_FAST */
                 next = s.parts_most = h->substeps;
-                w->reason = NULL;
                 break;
             }
             icfi_take_results(&s);
@@ -15975,6 +15975,7 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     session->step_before = s.step_before;
     icfi_remember_touches(&s);
     session->results = session->touches;
+    w->reason = NULL; /* what was tried first may have left one, and was given up */
     session->solved = 1;
     return s.worst;
 }

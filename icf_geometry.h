@@ -618,9 +618,9 @@ ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* d
                                      icf_collider* collider);
 
 /* Colliders. A body may have any number; together they are its shape. They do not change its mass:
-   icf_scene_set_density gives it that of all its colliders but sensors, overlaps counted twice. The next
-   step removes the colliders of a destroyed body. A destroyed collider ends its touches: the events of the
-   next step say so, with its old name. */
+   icf_scene_set_density does. It adds up the colliders of the body except sensors, and counts overlaps
+   twice. The next step removes the colliders of a destroyed body. A destroyed collider ends its touches:
+   the events of the next step say so, with its old name. */
 ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def* def,
                                        icf_collider* collider);
 ICF_API icf_result icf_collider_destroy(icf_scene* scene, icf_collider collider);
@@ -3182,8 +3182,9 @@ static ICFI_GNOINLINE void icfi_gsphere_manifold(const icfi_gplaced* a, const ic
     icfi_gadd_point(out, p, near.distance, 0, 1, code);
 }
 
-/* Two capsules: the nearest points, and if they lie nearly along each other, both ends of the stretch where
-   they are side by side. There the gap is, along the normal, that of two balls side by side. */
+/* Two capsules meet at their nearest points. If they lie nearly along each other, they also meet at both ends
+   of the stretch where they run side by side. The gap at an end is the gap between two balls, one on each
+   axis, measured along the normal. */
 static ICFI_GNOINLINE void icfi_gcapsules_manifold(const icfi_gplaced* pa, const icfi_gplaced* pb,
                                                    icf_real margin, int most, icf_manifold* out)
 {
@@ -4059,7 +4060,8 @@ ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy)
     return ICF_RESULT_OK;
 }
 
-/* Whether a side lies within that of the larger box, which has no end where it is as far as boxes reach */
+/* Whether a box, along one axis `lower` to `upper`, lies within a larger one, `from` to `to`. A larger box
+   that ends at ICFI_GFAR has no end on that side. */
 static inline int icfi_gwithin(icf_real lower, icf_real upper, float from, float to)
 {
     return ((lower >= (icf_real)from) | (from <= -(float)ICFI_GFAR)) &

@@ -163,7 +163,7 @@ static void end(int refusals, int loads)
     icf_scene_destroy(&other);
 }
 
-/* Loads what is damaged, and puts it right */
+/* Loads the damaged bytes into the other scene, checks the answer, and saves the scene anew */
 static void load(const char* how, int good)
 {
     icfi_saved world;
