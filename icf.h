@@ -10261,8 +10261,9 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
    NEWTON    Takes too long on the curved wall of a stiff and deep contact of Similar. UNITS begins again at
              once if INTERIOR hardly got away from impulses to expect.
 
-   START and NEWTON also go to UNITS if they find no step and rounding does not explain the error. Any
-   phase ends the solve when it meets the tolerance, only rounding is left, or a budget is spent.
+   START and NEWTON also go to UNITS if they find no step and rounding does not explain the error; once even
+   if it does, for an error that is large: a steep wall magnifies the rounding of velocities beyond any error.
+   Any phase ends the solve when it meets the tolerance, only rounding is left, or a budget is spent.
    Newton's method never raises the cost. The solve keeps a velocity from INTERIOR or AROUND only if it
    lowers the cost. It returns the velocity that it kept last, in s->best. The thresholds follow. */
 
@@ -10277,6 +10278,7 @@ static const icf_real icfi_short_error = ICF_R(0.1);
 #else
 static const icf_real icfi_short_error = ICF_R(1e-3);
 #endif
+static const icf_real icfi_large_error = ICF_R(1e-3); /* with a larger error FLOOR is tried once by UNITS */
 static const icf_real icfi_near_gradient = 200;       /* square of the gradient over the cost of contacts:
                                                          below it a start is near */
 static const icf_real icfi_error_falls = ICF_R(0.9);  /* an error falls if at most this part of it is left */
@@ -10463,7 +10465,8 @@ static icfi_phase icfi_descend(icfi_solve* s, icfi_island* island, icfi_course* 
     icf_stop stop = icfi_newton(s, island, c, &c->newton);
     if (stop == ICF_STOP_NONE) return ICFI_PHASE_UNITS;
     if (stop == ICF_STOP_FLOOR && island->convex && c->attempts < ICFI_ATTEMPTS &&
-        icfi_has_time(s, island) && !icfi_is_rounding(s, island)) {
+        icfi_has_time(s, island) &&
+        ((!c->attempts && island->error > icfi_large_error) || !icfi_is_rounding(s, island))) {
         c->newton.stuck = 0;
         return ICFI_PHASE_UNITS;
     }
