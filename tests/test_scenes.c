@@ -562,8 +562,11 @@ static void test_sphere_numbers(void)
             CHECK_NEAR(w.peak, number_after(line, "max fn "), IN_FLOAT ? 0.02 : 1e-9, 0.0501);
             CHECK_NEAR(w.gap, number_after(line, "after contact "), 1e-3, IN_FLOAT ? 1e-6 : 1e-10);
             CHECK_NEAR(w.end.v[0], number_after(line, "final vx "), 0, IN_FLOAT ? 1e-5 : 6e-7);
+            /* Lagged in float: 0.02 N s of friction as above, 0.1 s too early, on 0.5 kg */
             CHECK_NEAR(w.end.q[0], number_after(line, "U0 = 1.428571) x "), 0,
-                       IN_FLOAT ? 5e-4 : 1e-9);
+                       !IN_FLOAT     ? 1e-9
+                       : m == LAGGED ? 4e-3
+                                     : 1e-4);
             // mechanics of a rigid sphere that does not bounce
             CHECK_NEAR(w.end.v[0], 5.0 / 7 * 2, 0, IN_FLOAT ? 1e-5 : 1e-6);
             if (m == LAGGED) CHECK_NEAR(w.first, sqrt(2 * 0.05 / 9.81), 0, dt);
