@@ -1519,8 +1519,8 @@ static void follow(int how, icf_result one)
     } else if (one != two || icf_scene_hash(&first.scene) != icf_scene_hash(&second.scene)) {
         fail(LOAD, "another hash after steps of what was loaded", one, two);
         following = 0;
-    } else if (followed++ &&
-               one >= 0) { /* at first one of them may tell ends that the other does not know */
+    } else if (one >= 0 && followed++) {
+        /* the first step that is not refused may tell ends that the other does not know */
         e = icf_scene_events(&first.scene, &m);
         f = icf_scene_events(&second.scene, &n);
         for (i = 0; i < m && i < n; i++) {
