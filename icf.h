@@ -12302,7 +12302,7 @@ static size_t icfi_solver_guess(const icfi_header* h)
 static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icfi_arena* arena,
                                 icfi_sim* s)
 {
-    size_t n = (size_t)h->room.most[ICFI_CONTACTS], at = 0;
+    size_t b = (size_t)h->room.most[ICFI_BODIES], n = (size_t)h->room.most[ICFI_CONTACTS], at = 0;
     int32_t i;
     ICFI_TAKE(header, icfi_header, 1);
     for (i = 0; i < ICFI_TABLES; i++)
@@ -12315,6 +12315,9 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
     ICFI_TAKE(session, icfi_session, 1);
     ICFI_TAKE(touch, icf_touch, n);
     ICFI_TAKE(event, icf_event, 2 * n);
+    ICFI_TAKE(motion, icfi_motion, b);
+    ICFI_TAKE(touching, icfi_touching, n);
+    ICFI_TAKE(result, icf_contact_result, n);
     return at;
 }
 
@@ -12333,7 +12336,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(place, icfi_world_place, b);
     ICFI_TAKE(place_of, int32_t, b);
     ICFI_TAKE(tree_of, int32_t, b);
-    ICFI_TAKE(motion, icfi_motion, b);
     ICFI_TAKE(half, icfi_motion, j ? b : 0);
     ICFI_TAKE(position, icf_real, 4 * j);
     ICFI_TAKE(half_position, icf_real, 4 * j);
@@ -12367,8 +12369,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(row, icf_row, rows);
     ICFI_TAKE(owner, icfi_row_owner, rows);
 
-    ICFI_TAKE(touching, icfi_touching, n);
-    ICFI_TAKE(result, icf_contact_result, n);
     ICFI_TAKE(row_result, icf_row_result, rows);
     ICFI_TAKE(joint_work, icf_real, 9 * j);
     ICFI_TAKE(constraint_work, icf_real, 6 * c);
@@ -15902,7 +15902,9 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
 {
     const icfi_header* h = s->header;
     icfi_session* session = s->session;
-    ICFI_POISON(s->motion, (size_t)(s->workspace - (unsigned char*)(void*)s->motion));
+    ICFI_POISON(s->motion,
+                (size_t)((unsigned char*)(void*)s->tree - (unsigned char*)(void*)s->motion));
+    ICFI_POISON(s->half, (size_t)(s->workspace - (unsigned char*)(void*)s->half));
     icfi_load_motion(s);
     if (h->end[ICFI_JOINTS])
         ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->end[ICFI_JOINTS] * sizeof(icf_real));
@@ -16368,7 +16370,7 @@ ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_
     const icfi_motion* m;
     icfi_sim s;
     if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
     m = s.motion + body.index;
     state->kind = (int32_t)icfi_kind_of(b);
@@ -17331,7 +17333,7 @@ ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
     icfi_sim s;
     const icfi_touching* t;
     if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_sim_open(world, &s);
+    icfi_front_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
     if (touch < 0 || touch >= s.session->results) return ICF_RESULT_BAD_ARGUMENT;
     t = s.touching + touch;
