@@ -26,8 +26,6 @@
 
 #include "util.h"
 
-#define R(x) ((icf_real)(x))
-
 static void fuzz_input(void);
 static int fuzz_end(void);
 

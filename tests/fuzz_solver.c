@@ -552,11 +552,6 @@ static void make_scene(scene* s)
 // ------------------------------------------------------------------------------------------------
 // What must hold
 
-static int is_finite(icf_real x)
-{
-    return x - x == 0;
-}
-
 static int is_sound(const scene* s)
 {
     return s->level == SOUND && !s->spoiled;

@@ -430,16 +430,103 @@ ICFP_FUNCTION void icfp_append(icfp_file* f, icf_real* to, size_t* used, size_t 
     }
 }
 
+/* The sizes of all cliques, and of the mass matrices that follow */
+ICFP_FUNCTION const int32_t* icfp_read_sizes(icfp_file* f, icfp* p, int32_t least, const char* what,
+                                             const char* which, size_t* squares)
+{
+    int32_t* sizes = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *sizes);
+    int32_t i, sum = 0;
+    *squares = 0;
+    for (i = 0; i < p->trees && !f->failed; i++) {
+        sizes[i] = icfp_integer(f, what, least, p->unknowns - sum);
+        sum += sizes[i];
+        *squares += (size_t)sizes[i] * (size_t)sizes[i];
+    }
+    if (!f->failed && sum != p->unknowns)
+        icfp_fail(f, "the sizes of the %s add up to %d, not %d", which, (int)sum, (int)p->unknowns);
+    if (!f->failed && *squares > (size_t)icfp_room(f))
+        icfp_fail(f, "the file is too short for its mass matrices");
+    return sizes;
+}
+
+ICFP_FUNCTION void icfp_read_couplings(icfp_file* f, icfp* p, icf_problem* q)
+{
+    const size_t room = q->couplings ? (size_t)icfp_room(f) : 0;
+    int32_t* pairs = (int32_t*)icfp_memory(f, p, 2 * (size_t)q->couplings, sizeof *pairs);
+    icf_real* blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
+    size_t used = 0;
+    int32_t i, k;
+    for (i = 0; i < q->couplings && !f->failed; i++) {
+        for (k = 0; k < 2; k++)
+            pairs[2 * i + k] = icfp_integer(f, "a clique of a coupling", 0, p->trees - 1);
+        if (!f->failed)
+            icfp_append(f, blocks, &used, room,
+                        (size_t)q->clique_sizes[pairs[2 * i]] *
+                            (size_t)q->clique_sizes[pairs[2 * i + 1]],
+                        "a coupling");
+    }
+    q->coupling_pairs = pairs;
+    q->coupling_blocks = blocks;
+}
+
+ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_t count)
+{
+    const size_t room = q->links ? (size_t)icfp_room(f) : 0;
+    int32_t* rows = (int32_t*)icfp_memory(f, p, (size_t)q->links, sizeof *rows);
+    int32_t* start = (int32_t*)icfp_memory(f, p, (size_t)q->links + 1, sizeof *start);
+    int32_t* cliques = (int32_t*)icfp_memory(f, p, (size_t)count, sizeof *cliques);
+    icf_real* bias = (icf_real*)icfp_memory(f, p, 6 * (size_t)q->links, sizeof *bias);
+    icf_real* blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
+    size_t at = 0, used = 0;
+    int32_t i, k;
+    for (i = 0; i < q->links && !f->failed; i++) {
+        rows[i] = icfp_integer(f, "the rows of a link", 1, 6);
+        start[i + 1] = start[i] + icfp_integer(f, "the blocks of a link", 0, count - start[i]);
+        icfp_append(f, bias, &at, 6 * (size_t)q->links, (size_t)rows[i], "a bias");
+        for (k = start[i]; k < start[i + 1] && !f->failed; k++) {
+            cliques[k] = icfp_integer(f, "the clique of a block", 0, p->trees - 1);
+            if (!f->failed)
+                icfp_append(f, blocks, &used, room,
+                            (size_t)rows[i] * (size_t)q->clique_sizes[cliques[k]], "K");
+        }
+    }
+    if (!f->failed && start[q->links] != count)
+        icfp_fail(f, "%d blocks, not %d", (int)start[q->links], (int)count);
+    q->link_rows = rows;
+    q->link_start = start;
+    q->block_clique = cliques;
+    q->blocks = blocks;
+    q->link_bias = bias;
+}
+
+ICFP_FUNCTION void icfp_read_potentials(icfp_file* f, icfp* p, icf_problem* q)
+{
+    icf_contact* contact = (icf_contact*)icfp_memory(f, p, (size_t)q->contacts, sizeof *contact);
+    icf_row* row;
+    int32_t i;
+    for (i = 0; i < q->contacts && !f->failed; i++) contact[i] = icf_default_contact();
+    icfp_read_structs(f, "CONTACTS", 0, q->contacts, contact, sizeof *contact);
+    for (i = 0; i < q->contacts && !f->failed; i++) {
+        if (contact[i].link < 0 || contact[i].link >= q->links)
+            icfp_fail(f, "contact %d: link %d", (int)i, (int)contact[i].link);
+    }
+    q->contact = contact;
+    row = (icf_row*)icfp_memory(f, p, (size_t)q->rows, sizeof *row);
+    for (i = 0; i < q->rows && !f->failed; i++) row[i] = icf_default_row(ICF_ROW_LIMIT);
+    icfp_read_structs(f, "ROWS", 1, q->rows, row, sizeof *row);
+    for (i = 0; i < q->rows && !f->failed; i++) {
+        if (row[i].link < 0 || row[i].link >= q->links)
+            icfp_fail(f, "row %d: link %d", (int)i, (int)row[i].link);
+    }
+    q->row = row;
+}
+
 /* Version 2, after that number: all that an icf_problem and icf_options have */
 ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
 {
     icf_problem q = icf_default_problem();
-    int32_t *sizes, *pairs, *rows, *start, *cliques;
-    icf_real *coupling, *blocks, *bias;
-    icf_contact* contact;
-    icf_row* row;
-    size_t squares = 0, room, at = 0, used = 0;
-    int32_t count, i, k, sum = 0;
+    size_t squares;
+    int32_t count;
 
     p->model = ICFP_ANY;
     p->bits = icfp_integer(f, "the bits of a number", 32, 64);
@@ -454,17 +541,7 @@ ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
     icfp_read_structs(f, "OPTIONS", 2, 1, &p->options, sizeof p->options);
 
     icfp_expect(f, "CLIQUES");
-    sizes = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *sizes);
-    for (i = 0; i < p->trees && !f->failed; i++) {
-        sizes[i] = icfp_integer(f, "the size of a clique", 0, p->unknowns - sum);
-        sum += sizes[i];
-        squares += (size_t)sizes[i] * (size_t)sizes[i];
-    }
-    if (!f->failed && sum != p->unknowns)
-        icfp_fail(f, "the sizes of the cliques add up to %d, not %d", (int)sum, (int)p->unknowns);
-    if (!f->failed && squares > (size_t)icfp_room(f))
-        icfp_fail(f, "the file is too short for its mass matrices");
-    q.clique_sizes = sizes;
+    q.clique_sizes = icfp_read_sizes(f, p, 0, "the size of a clique", "cliques", &squares);
     q.mass = icfp_reals(f, p, squares, "A");
     icfp_expect(f, "FREE");
     q.v_free = icfp_reals(f, p, (size_t)p->unknowns, "v*");
@@ -475,62 +552,10 @@ ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
     if (!f->failed && icfp_word(f, "BOUND")) q.mass_bound = icfp_reals(f, p, squares, "the bound");
 
     icfp_expect(f, "COUPLINGS");
-    room = q.couplings ? (size_t)icfp_room(f) : 0;
-    pairs = (int32_t*)icfp_memory(f, p, 2 * (size_t)q.couplings, sizeof *pairs);
-    coupling = (icf_real*)icfp_memory(f, p, room, sizeof *coupling);
-    for (i = 0; i < q.couplings && !f->failed; i++) {
-        for (k = 0; k < 2; k++)
-            pairs[2 * i + k] = icfp_integer(f, "a clique of a coupling", 0, p->trees - 1);
-        if (!f->failed)
-            icfp_append(f, coupling, &used, room,
-                        (size_t)sizes[pairs[2 * i]] * (size_t)sizes[pairs[2 * i + 1]],
-                        "a coupling");
-    }
-    q.coupling_pairs = pairs;
-    q.coupling_blocks = coupling;
-
+    icfp_read_couplings(f, p, &q);
     icfp_expect(f, "LINKS");
-    room = q.links ? (size_t)icfp_room(f) : 0;
-    rows = (int32_t*)icfp_memory(f, p, (size_t)q.links, sizeof *rows);
-    start = (int32_t*)icfp_memory(f, p, (size_t)q.links + 1, sizeof *start);
-    cliques = (int32_t*)icfp_memory(f, p, (size_t)count, sizeof *cliques);
-    bias = (icf_real*)icfp_memory(f, p, 6 * (size_t)q.links, sizeof *bias);
-    blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
-    for (i = 0, used = 0; i < q.links && !f->failed; i++) {
-        rows[i] = icfp_integer(f, "the rows of a link", 1, 6);
-        start[i + 1] = start[i] + icfp_integer(f, "the blocks of a link", 0, count - start[i]);
-        icfp_append(f, bias, &at, 6 * (size_t)q.links, (size_t)rows[i], "a bias");
-        for (k = start[i]; k < start[i + 1] && !f->failed; k++) {
-            cliques[k] = icfp_integer(f, "the clique of a block", 0, p->trees - 1);
-            if (!f->failed)
-                icfp_append(f, blocks, &used, room, (size_t)rows[i] * (size_t)sizes[cliques[k]],
-                            "K");
-        }
-    }
-    if (!f->failed && start[q.links] != count)
-        icfp_fail(f, "%d blocks, not %d", (int)start[q.links], (int)count);
-    q.link_rows = rows;
-    q.link_start = start;
-    q.block_clique = cliques;
-    q.blocks = blocks;
-    q.link_bias = bias;
-
-    contact = (icf_contact*)icfp_memory(f, p, (size_t)q.contacts, sizeof *contact);
-    for (i = 0; i < q.contacts && !f->failed; i++) contact[i] = icf_default_contact();
-    icfp_read_structs(f, "CONTACTS", 0, q.contacts, contact, sizeof *contact);
-    for (i = 0; i < q.contacts && !f->failed; i++) {
-        if (contact[i].link < 0 || contact[i].link >= q.links)
-            icfp_fail(f, "contact %d: link %d", (int)i, (int)contact[i].link);
-    }
-    q.contact = contact;
-    row = (icf_row*)icfp_memory(f, p, (size_t)q.rows, sizeof *row);
-    for (i = 0; i < q.rows && !f->failed; i++) row[i] = icf_default_row(ICF_ROW_LIMIT);
-    icfp_read_structs(f, "ROWS", 1, q.rows, row, sizeof *row);
-    for (i = 0; i < q.rows && !f->failed; i++) {
-        if (row[i].link < 0 || row[i].link >= q.links)
-            icfp_fail(f, "row %d: link %d", (int)i, (int)row[i].link);
-    }
-    q.row = row;
+    icfp_read_links(f, p, &q, count);
+    icfp_read_potentials(f, p, &q);
     icfp_expect(f, "END");
     p->problem = q;
 }
@@ -541,9 +566,10 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     icfp_contact* more;
     icf_contact* contact;
     icf_real *bias, *blocks, *mass, *v_free, *v0;
-    int32_t *sizes, *rows, *start, *cliques, *ids;
-    size_t at = 0, squares = 0, block_room;
-    int32_t i, sum = 0;
+    const int32_t* sizes;
+    int32_t *rows, *start, *cliques, *ids;
+    size_t at = 0, squares, block_room;
+    int32_t i;
 
     if (!icfp_word(f, "ICFP")) {
         icfp_fail(f, "a problem begins with ICFP");
@@ -562,17 +588,7 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     p->contacts = icfp_integer(f, "the number of contacts", 0, icfp_room(f) / 20);
     q.dt = (icf_real)icfp_number(f, "dt");
 
-    sizes = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *sizes);
-    for (i = 0; i < p->trees && !f->failed; i++) {
-        sizes[i] = icfp_integer(f, "the size of a tree", 1, p->unknowns - sum);
-        sum += sizes[i];
-        squares += (size_t)sizes[i] * (size_t)sizes[i];
-    }
-    if (!f->failed && sum != p->unknowns)
-        icfp_fail(f, "the sizes of the trees add up to %d, not %d", (int)sum, (int)p->unknowns);
-    if (!f->failed && squares > (size_t)icfp_room(f))
-        icfp_fail(f, "the file is too short for its mass matrices");
-
+    sizes = icfp_read_sizes(f, p, 1, "the size of a tree", "trees", &squares);
     mass = icfp_reals(f, p, squares, "A");
     v_free = icfp_reals(f, p, (size_t)p->unknowns, "v*");
     v0 = icfp_reals(f, p, (size_t)p->unknowns, "v0");

@@ -17,7 +17,8 @@ import argparse, difflib, os, pathlib, queue, random, re, shutil, subprocess, ti
 from concurrent.futures import ThreadPoolExecutor
 
 HEADERS = ["icf.h", "icf_geometry.h"]
-SOLVER = "test_refusals test_solver test_golden test_interior test_regressions"
+SOLVER = ("test_refusals test_solver test_laws test_workspace test_convergence test_bad_problems test_golden "
+          "test_interior test_regressions")
 SPARSE = "test_sparse test_regressions"
 WORLD = "test_refusals test_saved test_world test_trees test_loops test_scenes test_poison"
 SCENE = "test_refusals test_saved test_scene test_clutter test_broad_phase"

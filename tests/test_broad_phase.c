@@ -14,13 +14,6 @@
 #include "acutest.h"
 #include "util.h"
 
-static int more(int count)
-{
-    const char* text = getenv("ICF_TEST_MORE");
-    int times = text ? atoi(text) : 1;
-    return count * (times > 0 ? times : 1);
-}
-
 #define MOST 1500
 #define PAIRS_MOST 400000
 
@@ -106,12 +99,12 @@ static void check(world* w, const char* when)
     TEST_CHECK_(k == w->b->pairs, "%s: %d pairs, not %d", when, w->b->pairs, k);
 }
 
-static void random_sequences(void)
+static void test_pairs_after_random_changes(void)
 {
     int round, step, i;
     static world w;
     random_seed(SEED);
-    for (round = 0; round < more(12); round++) {
+    for (round = 0; round < times_more(12); round++) {
         int n = round % 3 ? 40 + random_below(300) : MOST;
         double space = round % 2 ? 8 : 25;
         start(&w, n, PAIRS_MOST, round % 4 == 0 ? 0.05 : 0, round % 4 == 1 ? 0 : 0.05);
@@ -153,7 +146,7 @@ static void random_sequences(void)
 }
 
 /* the same boxes added in another order: the same pairs */
-static void order(void)
+static void test_pairs_in_any_order(void)
 {
     static world v, w;
     int i, n = 700;
@@ -176,7 +169,7 @@ static void order(void)
 }
 
 /* copied as bytes, and into a larger block, in the middle of things: both go on in the same way */
-static void copies(void)
+static void test_copies_go_on_alike(void)
 {
     static world v, w;
     icf_broad_phase *same, *small;
@@ -230,7 +223,7 @@ static void copies(void)
 }
 
 /* a list that is full says how long it should be, and nothing is lost */
-static void full(void)
+static void test_full_list_loses_nothing(void)
 {
     static world w, v;
     int i, n = 300, before;
@@ -257,7 +250,7 @@ static void full(void)
     free(v.memory);
 }
 
-static void questions(void)
+static void test_overlaps_and_rays(void)
 {
     static world w;
     static icf_aabb large[MOST];
@@ -277,7 +270,7 @@ static void questions(void)
         icf_broad_phase_move(w.b, p, &w.box[p]);
     }
     for (i = 0; i < n; i++) icf_broad_phase_get_box(w.b, i, &large[i]);
-    for (k = 0; k < more(300); k++) {
+    for (k = 0; k < times_more(300); k++) {
         icf_aabb box = random_box(20);
         int count = icf_broad_phase_overlaps(w.b, &box, found, MOST), at = 0;
         for (i = 0; i < n; i++) {
@@ -292,7 +285,7 @@ static void questions(void)
                        one[1] == -7);
         }
     }
-    for (k = 0; k < more(300); k++) {
+    for (k = 0; k < times_more(300); k++) {
         icf_broad_phase_ray ray;
         icf_vec3 o, d;
         int32_t p;
@@ -335,7 +328,7 @@ static void questions(void)
     free(w.memory);
 }
 
-static void bad_arguments(void)
+static void test_bad_arguments(void)
 {
     static world w;
     icf_broad_phase_def def = icf_default_broad_phase_def();
@@ -370,7 +363,7 @@ static void bad_arguments(void)
 }
 
 /* one that falls for ever does not make the others slow: the tree still tells them apart */
-static void runaway(void)
+static void test_runaway_slows_nobody(void)
 {
     static world w;
     int i, small, n = 1000;
@@ -399,12 +392,12 @@ static void runaway(void)
 }
 
 TEST_LIST = {
-    {"random_sequences", random_sequences},
-    {"order",            order           },
-    {"copies",           copies          },
-    {"full",             full            },
-    {"questions",        questions       },
-    {"bad_arguments",    bad_arguments   },
-    {"runaway",          runaway         },
-    {NULL,               NULL            }
+    {"pairs_after_random_changes", test_pairs_after_random_changes},
+    {"pairs_in_any_order",         test_pairs_in_any_order        },
+    {"copies_go_on_alike",         test_copies_go_on_alike        },
+    {"full_list_loses_nothing",    test_full_list_loses_nothing   },
+    {"overlaps_and_rays",          test_overlaps_and_rays         },
+    {"bad_arguments",              test_bad_arguments             },
+    {"runaway_slows_nobody",       test_runaway_slows_nobody      },
+    {NULL,                         NULL                           }
 };

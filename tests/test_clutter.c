@@ -552,7 +552,7 @@ static void check(const run* r)
                 r->out, deepest);
 }
 
-static void test_seeds(void)
+static void test_any_seed_stays_in_the_box(void)
 {
     const char *count = getenv("ICF_SEEDS"), *first = getenv("ICF_FIRST");
     int seeds = count ? atoi(count) : 120, i, busy = 0, slow = 0;
@@ -573,7 +573,7 @@ static void test_seeds(void)
 /* Seeds that once were hard: how many iterations they took then. Now each takes less than a quarter of the 1000
    that there may be, and most less than an eighth; how many exactly hangs on rounding, as the paths of bodies do.
    18797 takes 96, and 343 where rounding puts the impulse of friction onto its cone and nothing takes it off. */
-static void test_hard(void)
+static void test_seeds_hard_once(void)
 {
     static const unsigned seeds[] = {
         775, /* 1000, and not converged: Similar, stiff, so fast that bodies are deep in each other */
@@ -659,7 +659,7 @@ static void test_tonne_on_gram(void)
 }
 
 /* Plates of half a metre and 2 mm fall on each other from 2 cm, faster than a thickness a step */
-static void test_plates(void)
+static void test_thin_plates_do_not_pass(void)
 {
     enum { PLATES = 20 };
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
@@ -691,7 +691,7 @@ static void test_plates(void)
 }
 
 /* A hundred bodies of 10 to 40 cm at 50 m/s in steps of 2.5 m; 1e7 N/m are too much for float */
-static void test_fast(void)
+static void test_fast_bodies_stay_in(void)
 {
     int model, i;
     for (model = 0; model < 3; model++) {
@@ -736,7 +736,7 @@ static void test_fast(void)
 /* Forty bodies in a column, a metre a step: what is to expect from the step before says little
    then, and the interior point method has to notice that it began in the wrong place. It took 55 iterations
    when it went on from there. */
-static void test_rain(void)
+static void test_column_of_rain_is_solved(void)
 {
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
     icf_material m = icf_default_material();
@@ -766,7 +766,7 @@ static void test_rain(void)
 
 /* What rests stops, and what rolls does not: a marble of a gram, at 0.5 mm/s on a tonne that is pushed. All
    momentum together it hardly moves, and by itself it does. */
-static void test_marble(void)
+static void test_marble_rolls_on(void)
 {
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
     icf_material m = icf_default_material();
@@ -799,7 +799,7 @@ static void test_marble(void)
 /* A stack comes to rest for good: after a while nothing moves any more, not by the last bit, and a step takes
    no iteration. In double it went up and down by 1e-12 m, within the tolerance, with an iteration every other
    step; in float that is below rounding. */
-static void test_rest(void)
+static void test_stack_rests_for_good(void)
 {
     icf_scene s = scene_of(ICF_MODEL_LAGGED);
     icf_material m = icf_default_material();
@@ -835,13 +835,13 @@ static void test_rest(void)
 }
 
 TEST_LIST = {
-    {"seeds",         test_seeds        },
-    {"hard",          test_hard         },
-    {"tonne_on_gram", test_tonne_on_gram},
-    {"plates",        test_plates       },
-    {"fast",          test_fast         },
-    {"rain",          test_rain         },
-    {"marble",        test_marble       },
-    {"rest",          test_rest         },
-    {NULL,            NULL              }
+    {"any_seed_stays_in_the_box", test_any_seed_stays_in_the_box},
+    {"seeds_hard_once",           test_seeds_hard_once          },
+    {"tonne_on_gram",             test_tonne_on_gram            },
+    {"thin_plates_do_not_pass",   test_thin_plates_do_not_pass  },
+    {"fast_bodies_stay_in",       test_fast_bodies_stay_in      },
+    {"column_of_rain_is_solved",  test_column_of_rain_is_solved },
+    {"marble_rolls_on",           test_marble_rolls_on          },
+    {"stack_rests_for_good",      test_stack_rests_for_good     },
+    {NULL,                        NULL                          }
 };

@@ -14,8 +14,6 @@
 #include "acutest.h"
 #include "util.h"
 
-#define R(x) ((icf_real)(x))
-
 enum { KINDS = 5, TRIALS = 400, MOST = 64 };
 static const char* const kinds[KINDS] = {"friction", "normal", "similar", "sap", "motor"};
 
@@ -177,7 +175,7 @@ static void check_equal(const char* name, const icfi_unit* t, int trial, const d
 }
 
 /* W is symmetric, maps lambda where its inverse maps s, and both undo one another */
-static void test_scaling(void)
+static void test_scaling_maps_both_ways(void)
 {
     int kind, trial, k;
     random_seed(SEED);
@@ -220,7 +218,7 @@ static void test_scaling(void)
 /* The direction of a unit is what the equations say, all of them:
        ds = B dv + e du + R dlambda + rp,  dlambda + W^-2 ds = p,  ell''(u) du + ru = dlambda_0
    and what v changes of lambda is - Theta B dv, where Theta is symmetric and positive */
-static void test_direction(void)
+static void test_direction_solves_the_equations(void)
 {
     int kind, trial, k;
     random_seed(SEED + 1);
@@ -316,7 +314,7 @@ static void test_direction(void)
 }
 
 /* s o (lambda + p) = mu omega, and with a corrector W p less the second order */
-static void test_targets(void)
+static void test_targets_and_correctors(void)
 {
     int kind, trial, k;
     random_seed(SEED + 2);
@@ -395,7 +393,7 @@ static double outside(double x)
 }
 
 /* Gondzio's: what the eigenvalues of s o lambda would be at a longer step is pulled into [0.1, 10] targets */
-static void test_center(void)
+static void test_eigenvalues_pulled_to_the_center(void)
 {
     int kind, trial, k, pulled = 0, left = 0;
     random_seed(SEED + 3);
@@ -488,7 +486,7 @@ static void test_cone_step(void)
 }
 
 /* The least of both cones and the barrier of a law */
-static void test_reach(void)
+static void test_least_of_cones_and_barrier(void)
 {
     int kind, trial, k;
     random_seed(SEED + 5);
@@ -527,7 +525,7 @@ static void test_reach(void)
 }
 
 /* A unit that starts: s o lambda = omega m0 on the axis, at its law, and with the slack that it has to have */
-static void test_start(void)
+static void test_start_on_the_axis(void)
 {
     int kind, trial, k;
     random_seed(SEED + 6);
@@ -580,7 +578,7 @@ static void test_start(void)
 }
 
 /* A unit near an answer: s o lambda = m, and s - w lambda is what velocity and impulse say */
-static void test_warm(void)
+static void test_start_near_an_answer(void)
 {
     int kind, trial, k;
     random_seed(SEED + 7);
@@ -649,7 +647,7 @@ static void test_warm(void)
 }
 
 /* Many units together: the mean a step away, and the step, which stays in the cones */
-static void test_move(void)
+static void test_move_stays_in_the_cones(void)
 {
     int trial, k, i, held = 0;
     random_seed(SEED + 8);
@@ -725,14 +723,14 @@ static void test_move(void)
 }
 
 TEST_LIST = {
-    {"scaling",   test_scaling  },
-    {"direction", test_direction},
-    {"targets",   test_targets  },
-    {"center",    test_center   },
-    {"cone_step", test_cone_step},
-    {"reach",     test_reach    },
-    {"start",     test_start    },
-    {"warm",      test_warm     },
-    {"move",      test_move     },
-    {NULL,        NULL          }
+    {"scaling_maps_both_ways",           test_scaling_maps_both_ways          },
+    {"direction_solves_the_equations",   test_direction_solves_the_equations  },
+    {"targets_and_correctors",           test_targets_and_correctors          },
+    {"eigenvalues_pulled_to_the_center", test_eigenvalues_pulled_to_the_center},
+    {"cone_step",                        test_cone_step                       },
+    {"least_of_cones_and_barrier",       test_least_of_cones_and_barrier      },
+    {"start_on_the_axis",                test_start_on_the_axis               },
+    {"start_near_an_answer",             test_start_near_an_answer            },
+    {"move_stays_in_the_cones",          test_move_stays_in_the_cones         },
+    {NULL,                               NULL                                 }
 };

@@ -61,7 +61,7 @@ static void counted_free(void* pointer)
     free(pointer);
 }
 
-static void test_version(void)
+static void test_version_is_its_parts(void)
 {
     TEST_CHECK(icf_version() == ICF_VERSION);
     TEST_CHECK(ICF_VERSION ==
@@ -109,7 +109,7 @@ static void test_result_strings(void)
     TEST_CHECK(!strcmp(icf_result_string(ICF_RESULT_OVERFLOW), "overflow"));
 }
 
-static void test_precision(void)
+static void test_precision_of_reals(void)
 {
 #ifdef ICF_FLOAT
     TEST_CHECK(sizeof(icf_real) == sizeof(float));
@@ -144,10 +144,10 @@ static void test_memory_hooks(void)
 }
 
 TEST_LIST = {
-    {"version",        test_version       },
-    {"result_strings", test_result_strings},
-    {"precision",      test_precision     },
-    {"math_hooks",     test_math_hooks    },
-    {"memory_hooks",   test_memory_hooks  },
-    {NULL,             NULL               },
+    {"version_is_its_parts", test_version_is_its_parts},
+    {"result_strings",       test_result_strings      },
+    {"precision_of_reals",   test_precision_of_reals  },
+    {"math_hooks",           test_math_hooks          },
+    {"memory_hooks",         test_memory_hooks        },
+    {NULL,                   NULL                     },
 };

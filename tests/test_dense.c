@@ -71,12 +71,6 @@ static void guarded_record(guarded* g)
     memcpy(g->copy, g->block, g->bytes);
 }
 
-/* Of one number. NaN are equal here if their bits are, and 0 and -0 are not. */
-static int same_bits(const void* x, const void* y)
-{
-    return memcmp(x, y, sizeof(icf_real)) == 0;
-}
-
 /* Not one bit of the block is another than when recorded. */
 static int guarded_is_same(const guarded* g)
 {
@@ -93,7 +87,7 @@ static int guards_hold(const guarded* g, int whole)
                     j = (int32_t)((k - shift) / (size_t)g->ld);
             if (i < g->rows && (whole || i >= j)) continue;
         }
-        if (!same_bits(g->block + k, g->copy + k)) return 0;
+        if (!same_bits(g->block + k, g->copy + k, sizeof(icf_real))) return 0;
     }
     return 1;
 }
@@ -103,7 +97,7 @@ static int same_lower(const guarded* x, const guarded* y, int32_t* i, int32_t* j
 {
     for (*j = 0; *j < x->columns; ++*j) {
         for (*i = *j; *i < x->rows; ++*i) {
-            if (!same_bits(at(x, *i, *j), at(y, *i, *j))) return 0;
+            if (!same_bits(at(x, *i, *j), at(y, *i, *j), sizeof(icf_real))) return 0;
         }
     }
     return 1;
@@ -208,7 +202,7 @@ static int naive_factor(guarded* g)
 }
 ICFI_EXACT_END
 
-static long double magnitude(long double x)
+static long double wide_magnitude(long double x)
 {
     return x < 0 ? -x : x;
 }
@@ -227,7 +221,7 @@ static double factor_error(const guarded* a, const guarded* f)
             scale = (long double)ICF_SQRT(*at(a, i, i)) * (long double)ICF_SQRT(*at(a, j, j));
             for (k = 0; k < j; k++) e -= (long double)*at(f, i, k) * l[k];
             e -= i == j ? 1 / (long double)*at(f, j, j) : (long double)*at(f, i, j);
-            e = magnitude(e) / scale;
+            e = wide_magnitude(e) / scale;
             if (!(e <= worst)) worst = e;
         }
     }
@@ -245,14 +239,14 @@ static double solve_error(const guarded* a, const icf_real* x, const icf_real* b
         for (j = 0; j < n; j++) {
             long double e = (long double)(i >= j ? *at(a, i, j) : *at(a, j, i));
             r += e * (long double)x[j];
-            sum += magnitude(e) / s / (long double)ICF_SQRT(*at(a, j, j));
+            sum += wide_magnitude(e) / s / (long double)ICF_SQRT(*at(a, j, j));
         }
-        r = magnitude(r) / s;
+        r = wide_magnitude(r) / s;
         if (!(r <= residual)) residual = r;
         if (!(sum <= norm_a)) norm_a = sum;
-        r = magnitude((long double)x[i]) * s;
+        r = wide_magnitude((long double)x[i]) * s;
         if (!(r <= norm_x)) norm_x = r;
-        r = magnitude((long double)b[i]) / s;
+        r = wide_magnitude((long double)b[i]) / s;
         if (!(r <= norm_b)) norm_b = r;
     }
     bound = norm_a * norm_x + norm_b;
@@ -311,7 +305,7 @@ static void factor_and_report(int32_t n, int32_t ld, int kind, size_t before, si
 }
 
 /* Every n up to 70, leading dimensions with and without room, every alignment of the first element. */
-static void test_factor(void)
+static void test_factor_of_any_size(void)
 {
     static const int32_t room[] = {0, 1, 2, 3, 5, 8, 13};
     int32_t n;
@@ -567,7 +561,7 @@ static int check_solve(int32_t n, int32_t ld, int32_t rhs, int32_t ldx, int kind
     return held;
 }
 
-static void test_solve(void)
+static void test_solve_of_any_size(void)
 {
     static const int32_t many[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 17};
     int32_t n;
@@ -738,14 +732,14 @@ static void test_nothing_to_do(void)
 }
 
 TEST_LIST = {
-    {"factor",                  test_factor                 },
+    {"factor_of_any_size",      test_factor_of_any_size     },
     {"factor_large",            test_factor_large           },
     {"factor_hard",             test_factor_hard            },
     {"factor_exact",            test_factor_exact           },
     {"not_spd",                 test_not_spd                },
     {"not_finite",              test_not_finite             },
     {"tiny_and_huge_pivots",    test_tiny_and_huge_pivots   },
-    {"solve",                   test_solve                  },
+    {"solve_of_any_size",       test_solve_of_any_size      },
     {"solve_hard",              test_solve_hard             },
     {"solve_columns_are_apart", test_solve_columns_are_apart},
     {"golden_bits",             test_golden_bits            },

@@ -7,6 +7,7 @@
 #include "acutest.h"
 #include "icfp.h"
 #include "util.h"
+#include "golden_util.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +15,6 @@
 #include <string.h>
 
 typedef long double real; /* of the reference */
-
-enum { KINDS = 10, PROBLEMS = KINDS * ICFP_MODELS };
-static const char* const kinds[KINDS] = {"01_stick",    "02_slide", "03_impact", "04_box4",
-                                         "05_box8belt", "06_stack", "07_trees",  "08_pile12",
-                                         "09_stiff",    "10_pile40"};
 
 /* without force, sticking, sliding: of summary.txt */
 static const int summary[ICFP_MODELS][KINDS][3] = {
@@ -65,32 +61,6 @@ static const int summary[ICFP_MODELS][KINDS][3] = {
 };
 
 static const double to_the_floor = 1e-30; /* a tolerance that rounding ends before it is met */
-
-#ifdef ICF_FLOAT
-enum { IN_FLOAT = 1 };
-#else
-enum { IN_FLOAT = 0 };
-#endif
-
-static void* allocate(size_t count, size_t size)
-{
-    void* p = calloc(count + 1, size);
-    if (!p) {
-        TEST_CHECK_(0, "out of memory");
-        abort();
-    }
-    return p;
-}
-
-static int is_finite(double x)
-{
-    return x - x == 0;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 // ------------------------------------------------------------------------------------------------
 // The problems
@@ -411,32 +381,6 @@ static const double attainable = 100 * EPS;
 // ------------------------------------------------------------------------------------------------
 // Solving
 
-typedef struct run {
-    icf_result result;
-    icf_stats stats;
-    icf_workspace workspace;
-    icf_real* v;
-} run;
-
-static void run_free(run* r)
-{
-    icf_workspace_destroy(&r->workspace);
-    free(r->v);
-}
-
-static run solve_problem(const icf_problem* p, int32_t unknowns, const icf_options* options,
-                         const icf_real* start)
-{
-    run r;
-    memset(&r, 0, sizeof r);
-    r.v = (icf_real*)allocate((size_t)unknowns, sizeof *r.v);
-    memcpy(r.v, start, (size_t)unknowns * sizeof *r.v);
-    r.result = icf_workspace_reserve(&r.workspace, p);
-    TEST_CHECK_(r.result == ICF_RESULT_OK, "reserve: %s", icf_result_string(r.result));
-    if (r.result == ICF_RESULT_OK) r.result = icf_solve(p, options, &r.workspace, r.v, &r.stats);
-    return r;
-}
-
 static run solve_from(const icfp* p, double tolerance, const icf_real* start)
 {
     icf_options options = icf_default_options();
@@ -615,7 +559,7 @@ static void check_answer(const icfp* p, int model, int kind)
     run_free(&r);
 }
 
-static void test_answers(void)
+static void test_answers_to_the_floor(void)
 {
     for_each_problem(check_answer);
 }
@@ -711,7 +655,7 @@ static void check_starts(const icfp* p, int model, int kind)
     }
 }
 
-static void test_starts(void)
+static void test_same_answer_from_anywhere(void)
 {
     for_each_problem(check_starts);
 }
@@ -764,7 +708,7 @@ static void check_tolerances(const icfp* p, int model, int kind)
     run_free(&best);
 }
 
-static void test_tolerances(void)
+static void test_tolerances_are_met(void)
 {
     for_each_problem(check_tolerances);
 }
@@ -913,7 +857,7 @@ static void check_units(const icfp* p, int model, int kind)
     free(own);
 }
 
-static void test_units(void)
+static void test_units_change_no_bit(void)
 {
     for_each_problem(check_units);
 }
@@ -982,7 +926,7 @@ static void check_history(const icfp* p, int model, int kind)
     free(history);
 }
 
-static void test_history(void)
+static void test_history_is_that_of_the_solve(void)
 {
     for_each_problem(check_history);
 }
@@ -1061,7 +1005,7 @@ static void check_budgets(const icfp* p, int model, int kind)
     free(answer);
 }
 
-static void test_budgets(void)
+static void test_budgets_give_the_best_so_far(void)
 {
     for_each_problem(check_budgets);
 }
@@ -1097,7 +1041,7 @@ static void check_modes(const icfp* p, int model, int kind)
     run_free(&r);
 }
 
-static void test_modes(void)
+static void test_contacts_open_stick_or_slip(void)
 {
     int model, i;
     memset(modes_seen, 0, sizeof modes_seen);
@@ -1172,7 +1116,7 @@ static void check_masses(const icfp* p, int model, int kind)
     copy_free(&q);
 }
 
-static void test_masses(void)
+static void test_effective_masses_and_jacobians(void)
 {
     for_each_problem(check_masses);
 }
@@ -1270,7 +1214,7 @@ static void check_memory(const icfp* p, int model, int kind)
     free(expected);
 }
 
-static void test_memory(void)
+static void test_memory_of_any_size(void)
 {
     for_each_problem(check_memory);
 }
@@ -1305,7 +1249,7 @@ static void check_iterative(const icfp* p, int model, int kind)
     free(answer);
 }
 
-static void test_iterative(void)
+static void test_iterative_answers(void)
 {
     for_each_problem(check_iterative);
 }
@@ -1317,183 +1261,213 @@ static void test_iterative(void)
    touches; their contacts in turn. */
 enum { TOGETHER = 16 };
 
+typedef struct together {
+    icfp parts[TOGETHER];
+    icf_problem all; /* of the arrays below */
+    icf_real *mass, *v_free, *v_last, *blocks, *bias;
+    int32_t *sizes, *rows, *start, *cliques;
+    icf_contact* contact;
+    size_t unknowns, entries;
+    int32_t links;
+    int32_t first[TOGETHER]; /* clique of each part */
+    /* each part by itself */
+    icf_real* expected; /* velocities */
+    icf_stats stats[TOGETHER];
+} together;
+
 static int read_together(icfp* parts)
 {
     static const int with_10ms[4] = {0, 3, 4, 7};
     int i, count = 0;
-    for (i = 0; i < TOGETHER; i++) {
-        char path[128];
-        icfp_file file;
-        snprintf(path, sizeof path, "tests/golden/problems/%s_%s.txt", icfp_model_name(i / 4),
-                 kinds[with_10ms[i % 4]]);
-        if (TEST_CHECK(icfp_open(&file, path) && icfp_next(&file, &parts[i]) == 1)) count++;
-        icfp_close(&file);
-    }
+    for (i = 0; i < TOGETHER; i++)
+        if (read_golden(i / 4, with_10ms[i % 4], &parts[i])) count++;
     return count;
 }
 
-static void test_islands(void)
+/* Room for all parts and the clique that nothing touches */
+static void together_allocate(together* t)
 {
-    icfp parts[TOGETHER];
-    icf_problem all = icf_default_problem();
-    icf_options options = icf_default_options();
-    icf_stats stats[TOGETHER];
-    icf_real *mass, *v_free, *v_last, *blocks, *bias, *expected;
-    int32_t *sizes, *rows, *start, *cliques;
-    icf_contact* contact;
-    size_t n = 1, squares = 1, entries = 0, at = 0, block = 0, used[TOGETHER];
-    int32_t first[TOGETHER], links = 0, most = 0, i, j, round, iterations = 0, factorizations = 0;
-    int32_t sum = 0, trials = 0;
-    run r;
-    if (!TEST_CHECK(read_together(parts) == TOGETHER)) return;
+    size_t n = 1, squares = 1, links, cliques = 1;
+    int32_t i, j;
     for (i = 0; i < TOGETHER; i++) {
-        const icf_problem* p = &parts[i].problem;
-        n += (size_t)parts[i].unknowns;
-        links += p->links;
-        if (most < p->links) most = p->links;
+        const icf_problem* p = &t->parts[i].problem;
+        n += (size_t)t->parts[i].unknowns;
+        t->links += p->links;
+        cliques += (size_t)p->cliques;
         for (j = 0; j < p->cliques; j++)
             squares += (size_t)p->clique_sizes[j] * (size_t)p->clique_sizes[j];
         for (j = 0; j < p->link_start[p->links]; j++)
-            entries += 3 * (size_t)p->clique_sizes[p->block_clique[j]];
-        all.cliques += p->cliques;
+            t->entries += 3 * (size_t)p->clique_sizes[p->block_clique[j]];
     }
-    all.cliques++;
-    sizes = (int32_t*)allocate((size_t)all.cliques, sizeof *sizes);
-    mass = (icf_real*)allocate(squares, sizeof *mass);
-    v_free = (icf_real*)allocate(n, sizeof *v_free);
-    v_last = (icf_real*)allocate(n, sizeof *v_last);
-    expected = (icf_real*)allocate(n, sizeof *expected);
-    rows = (int32_t*)allocate((size_t)links, sizeof *rows);
-    start = (int32_t*)allocate((size_t)links + 1, sizeof *start);
-    cliques = (int32_t*)allocate(2 * (size_t)links, sizeof *cliques);
-    blocks = (icf_real*)allocate(entries, sizeof *blocks);
-    bias = (icf_real*)allocate(3 * (size_t)links, sizeof *bias);
-    contact = (icf_contact*)allocate((size_t)links, sizeof *contact);
+    links = (size_t)t->links;
+    t->all.clique_sizes = t->sizes = (int32_t*)allocate(cliques, sizeof(int32_t));
+    t->all.mass = t->mass = (icf_real*)allocate(squares, sizeof(icf_real));
+    t->all.v_free = t->v_free = (icf_real*)allocate(n, sizeof(icf_real));
+    t->all.v_last = t->v_last = (icf_real*)allocate(n, sizeof(icf_real));
+    t->all.link_rows = t->rows = (int32_t*)allocate(links, sizeof(int32_t));
+    t->all.link_start = t->start = (int32_t*)allocate(links + 1, sizeof(int32_t));
+    t->all.block_clique = t->cliques = (int32_t*)allocate(2 * links, sizeof(int32_t));
+    t->all.blocks = t->blocks = (icf_real*)allocate(t->entries, sizeof(icf_real));
+    t->all.link_bias = t->bias = (icf_real*)allocate(3 * links, sizeof(icf_real));
+    t->all.contact = t->contact = (icf_contact*)allocate(links, sizeof(icf_contact));
+    t->expected = (icf_real*)allocate(n, sizeof(icf_real));
+}
 
-    /* each by itself */
-    options.tolerance = (icf_real)(IN_FLOAT ? 1e-3 : 1e-9);
-    all.cliques = 0;
-    n = squares = 0;
+static void together_free(together* t)
+{
+    int i;
+    for (i = 0; i < TOGETHER; i++) icfp_free(&t->parts[i]);
+    free(t->sizes);
+    free(t->mass);
+    free(t->v_free);
+    free(t->v_last);
+    free(t->rows);
+    free(t->start);
+    free(t->cliques);
+    free(t->blocks);
+    free(t->bias);
+    free(t->contact);
+    free(t->expected);
+}
+
+/* The cliques of all parts, and what each answers by itself */
+static void together_add_cliques(together* t, const icf_options* options)
+{
+    size_t squares = 0, n = 0;
+    int32_t i, j;
     for (i = 0; i < TOGETHER; i++) {
-        const icf_problem* p = &parts[i].problem;
-        r = solve_problem(p, parts[i].unknowns, &options, parts[i].v_start);
+        const icf_problem* p = &t->parts[i].problem;
+        const size_t bytes = (size_t)t->parts[i].unknowns * sizeof(icf_real);
+        const icf_real* mass = p->mass;
+        run r = solve_golden(&t->parts[i], options);
         succeeded(&r);
-        stats[i] = r.stats;
+        t->stats[i] = r.stats;
         if (i == TOGETHER / 2) { /* alone */
-            sizes[all.cliques++] = 1;
-            mass[squares++] = 3;
-            v_free[n] = expected[n] = (icf_real)0.7;
-            v_last[n++] = 5;
+            t->sizes[t->all.cliques++] = 1;
+            t->mass[squares++] = 3;
+            t->v_free[n] = t->expected[n] = (icf_real)0.7;
+            t->v_last[n++] = 5;
         }
-        memcpy(expected + n, r.v, (size_t)parts[i].unknowns * sizeof *r.v);
-        memcpy(v_free + n, p->v_free, (size_t)parts[i].unknowns * sizeof *r.v);
-        memcpy(v_last + n, p->v_last, (size_t)parts[i].unknowns * sizeof *r.v);
-        n += (size_t)parts[i].unknowns;
-        first[i] = all.cliques;
-        used[i] = 0;
-        for (j = 0, at = 0; j < p->cliques; j++) {
+        memcpy(t->expected + n, r.v, bytes);
+        memcpy(t->v_free + n, p->v_free, bytes);
+        memcpy(t->v_last + n, p->v_last, bytes);
+        n += (size_t)t->parts[i].unknowns;
+        t->first[i] = t->all.cliques;
+        for (j = 0; j < p->cliques; j++) {
             const size_t size = (size_t)p->clique_sizes[j];
-            sizes[all.cliques++] = p->clique_sizes[j];
-            memcpy(mass + squares, p->mass + at, size * size * sizeof *mass);
-            at += size * size;
+            t->sizes[t->all.cliques++] = p->clique_sizes[j];
+            memcpy(t->mass + squares, mass, size * size * sizeof *mass);
+            mass += size * size;
             squares += size * size;
         }
-        if (iterations < r.stats.iterations) iterations = r.stats.iterations;
-        if (factorizations < r.stats.factorizations) factorizations = r.stats.factorizations;
-        sum += r.stats.factorizations;
-        trials += r.stats.trials;
         run_free(&r);
     }
-    all.links = 0;
-    for (round = 0; round < most; round++) {
+    t->unknowns = n;
+}
+
+/* The first link of every part, the second of every part ... */
+static void together_add_links(together* t)
+{
+    size_t block = 0, used[TOGETHER] = {0};
+    int32_t i, j, round, before = -1;
+    for (round = 0; before < t->all.links; round++) {
+        before = t->all.links;
         for (i = 0; i < TOGETHER; i++) {
-            const icf_problem* p = &parts[i].problem;
-            const int32_t link = all.links;
+            const icf_problem* p = &t->parts[i].problem;
+            const int32_t link = t->all.links;
             if (round >= p->links) continue;
-            rows[link] = 3;
-            start[link + 1] = start[link];
-            memcpy(bias + 3 * link, p->link_bias + 3 * round, 3 * sizeof *bias);
+            t->rows[link] = 3;
+            t->start[link + 1] = t->start[link];
+            memcpy(t->bias + 3 * link, p->link_bias + 3 * round, 3 * sizeof(icf_real));
             for (j = p->link_start[round]; j < p->link_start[round + 1]; j++) {
                 const size_t size = 3 * (size_t)p->clique_sizes[p->block_clique[j]];
-                cliques[start[link + 1]++] = first[i] + p->block_clique[j];
-                memcpy(blocks + block, p->blocks + used[i], size * sizeof *blocks);
+                t->cliques[t->start[link + 1]++] = t->first[i] + p->block_clique[j];
+                memcpy(t->blocks + block, p->blocks + used[i], size * sizeof(icf_real));
                 block += size;
                 used[i] += size;
             }
-            contact[link] = p->contact[round];
-            contact[link].link = link;
-            all.links++;
+            t->contact[link] = p->contact[round];
+            t->contact[link].link = link;
+            t->all.links++;
         }
     }
-    all.dt = parts[0].problem.dt;
-    all.clique_sizes = sizes;
-    all.mass = mass;
-    all.v_free = v_free;
-    all.v_last = v_last;
-    all.link_rows = rows;
-    all.link_start = start;
-    all.block_clique = cliques;
-    all.blocks = blocks;
-    all.link_bias = bias;
-    all.contacts = links;
-    all.contact = contact;
-    TEST_CHECK(block == entries && all.links == links);
+    t->all.contacts = t->all.links;
+    TEST_CHECK(block == t->entries && t->all.links == t->links);
+}
 
-    /* all at once: the same digits, as nobody knows of the others */
-    r = solve_problem(&all, (int32_t)n, &options, v_last);
+/* All at once: the same digits, as nobody knows of the others */
+static void check_together(const together* t, const icf_options* options)
+{
+    run r = solve_problem(&t->all, (int32_t)t->unknowns, options, t->v_last);
     if (succeeded(&r)) {
         double error = 0, cost = 0, certificate = 0, largest = 0;
+        int32_t i, iterations = 0, factorizations = 0, sum = 0, trials = 0;
+        for (i = 0; i < TOGETHER; i++) {
+            const icf_stats* part = &t->stats[i];
+            if (iterations < part->iterations) iterations = part->iterations;
+            if (factorizations < part->factorizations) factorizations = part->factorizations;
+            sum += part->factorizations;
+            trials += part->trials;
+            error = larger(error, (double)part->momentum_error);
+            largest = larger(largest, (double)part->gradient);
+            cost += (double)part->cost;
+            certificate += (double)part->certificate;
+        }
         TEST_CHECK_(r.stats.islands == TOGETHER, "%d islands", (int)r.stats.islands);
-        TEST_CHECK_(!memcmp(r.v, expected, n * sizeof *r.v), "other velocities");
+        TEST_CHECK_(!memcmp(r.v, t->expected, t->unknowns * sizeof *r.v), "other velocities");
         TEST_CHECK(r.stats.iterations == iterations);
         TEST_CHECK(r.stats.factorizations == factorizations);
         TEST_CHECK(r.stats.island_factorizations == sum);
         TEST_CHECK(r.stats.trials == trials);
-        for (i = 0; i < TOGETHER; i++) {
-            error = larger(error, (double)stats[i].momentum_error);
-            largest = larger(largest, (double)stats[i].gradient);
-            cost += (double)stats[i].cost;
-            certificate += (double)stats[i].certificate;
-        }
         TEST_CHECK((double)r.stats.momentum_error == error);
         TEST_CHECK((double)r.stats.gradient >= largest);
         TEST_CHECK(fabs((double)r.stats.cost - cost) <= 100 * EPS * cost);
         TEST_CHECK(fabs((double)r.stats.certificate - certificate) <= 100 * EPS * certificate);
     }
     run_free(&r);
+}
 
-    /* a budget that ends some islands and not others */
+/* A budget that ends some islands and not others */
+static void check_together_short(const together* t, icf_options options)
+{
+    size_t n = 0;
+    int i;
+    run r;
     options.iterations = 4;
-    r = solve_problem(&all, (int32_t)n, &options, v_last);
+    r = solve_problem(&t->all, (int32_t)t->unknowns, &options, t->v_last);
     TEST_CHECK(r.result == ICF_RESULT_NOT_CONVERGED && r.stats.stop == ICF_STOP_ITERATIONS);
     TEST_CHECK(r.stats.iterations == 4 && r.stats.islands == TOGETHER);
-    n = 0;
     for (i = 0; i < TOGETHER; i++) {
+        const size_t part = (size_t)t->parts[i].unknowns;
         if (i == TOGETHER / 2) n++;
-        if (stats[i].iterations <= 4)
-            TEST_CHECK(!memcmp(r.v + n, expected + n, (size_t)parts[i].unknowns * sizeof *r.v));
-        n += (size_t)parts[i].unknowns;
+        if (t->stats[i].iterations <= 4)
+            TEST_CHECK(!memcmp(r.v + n, t->expected + n, part * sizeof *r.v));
+        n += part;
     }
     run_free(&r);
+}
 
-    for (i = 0; i < TOGETHER; i++) icfp_free(&parts[i]);
-    free(sizes);
-    free(mass);
-    free(v_free);
-    free(v_last);
-    free(expected);
-    free(rows);
-    free(start);
-    free(cliques);
-    free(blocks);
-    free(bias);
-    free(contact);
+static void test_islands_as_each_alone(void)
+{
+    static together t;
+    icf_options options = icf_default_options();
+    options.tolerance = (icf_real)(IN_FLOAT ? 1e-3 : 1e-9);
+    memset(&t, 0, sizeof t);
+    t.all = icf_default_problem();
+    if (!TEST_CHECK(read_together(t.parts) == TOGETHER)) return;
+    t.all.dt = t.parts[0].problem.dt;
+    together_allocate(&t);
+    together_add_cliques(&t, &options);
+    together_add_links(&t);
+    check_together(&t, &options);
+    check_together_short(&t, options);
+    together_free(&t);
 }
 
 // ------------------------------------------------------------------------------------------------
 // The reader of the files
 
-static void test_reader(void)
+static void test_reader_refuses_damage(void)
 {
     static const char* const path = "tests/golden/problems/lagged_04_box4.txt";
     icfp_file file, part;
@@ -1577,7 +1551,7 @@ static char* text_of(const icf_problem* p, const icf_options* options, const icf
 {
     size_t measured = 0;
     icf_result result = icf_problem_dump(p, options, v, NULL, 0, &measured);
-    char* text = (char*)allocate(measured, 1); /* one more than that */
+    char* text = (char*)allocate(measured + 1, 1);
     TEST_CHECK_(result == ICF_RESULT_OK, "measured: %s", icf_result_string(result));
     result = icf_problem_dump(p, options, v, text, measured + 1, length);
     TEST_CHECK_(result == ICF_RESULT_OK, "written: %s", icf_result_string(result));
@@ -1597,11 +1571,6 @@ static icfp problem_of(const char* text, size_t length)
     TEST_CHECK(icfp_next(&file, &none) == 0);
     TEST_CHECK(p.version == 2 && p.bits == 8 * (int)sizeof(icf_real) && p.model == ICFP_ANY);
     return p;
-}
-
-static int same_bits(const void* a, const void* b, size_t bytes)
-{
-    return bytes == 0 || memcmp(a, b, bytes) == 0;
 }
 
 /* The numbers of two structs, by the names that the reader knows */
@@ -1684,7 +1653,7 @@ static void check_written(const icfp* p, int model, int kind)
     free(text);
 }
 
-static void test_written(void)
+static void test_written_problems_come_back(void)
 {
     for_each_problem(check_written);
 }
@@ -1797,7 +1766,7 @@ static void odd_make(odd_problem* o)
 }
 
 /* Any numbers come back with their bits, whether or not icf_solve would take them. */
-static void test_numbers(void)
+static void test_numbers_come_back_with_their_bits(void)
 {
     static odd_problem o;
     int trial;
@@ -1879,7 +1848,7 @@ static void check_members(int of, size_t end, size_t holes)
 
 /* A member of a contact, row or options that is new has to be written and read. (An integer that is where
    the compiler left a hole in double, is found in float.) */
-static void test_members(void)
+static void test_members_are_all_written(void)
 {
     check_members(0, offsetof(icf_contact, custom), sizeof(icf_real));
     check_members(1, offsetof(icf_row, cookie), sizeof(icf_real));
@@ -1983,7 +1952,7 @@ static void test_damaged_text(void)
     random_seed(SEED);
     odd_make(&o);
     text = text_of(&o.p, &o.options, o.v, &length);
-    other = (char*)allocate(length, 1);
+    other = (char*)allocate(length + 1, 1);
     for (cut = 1; cut < length - 1; cut++) {
         icfp_file file;
         icfp p;
@@ -2027,23 +1996,23 @@ static void test_damaged_text(void)
 }
 
 TEST_LIST = {
-    {"reader",       test_reader      },
-    {"written",      test_written     },
-    {"numbers",      test_numbers     },
-    {"members",      test_members     },
-    {"not_written",  test_not_written },
-    {"damaged_text", test_damaged_text},
-    {"answers",      test_answers     },
-    {"warm_start",   test_warm_start  },
-    {"starts",       test_starts      },
-    {"tolerances",   test_tolerances  },
-    {"units",        test_units       },
-    {"history",      test_history     },
-    {"budgets",      test_budgets     },
-    {"modes",        test_modes       },
-    {"masses",       test_masses      },
-    {"islands",      test_islands     },
-    {"memory",       test_memory      },
-    {"iterative",    test_iterative   },
-    {NULL,           NULL             }
+    {"reader_refuses_damage",             test_reader_refuses_damage            },
+    {"written_problems_come_back",        test_written_problems_come_back       },
+    {"numbers_come_back_with_their_bits", test_numbers_come_back_with_their_bits},
+    {"members_are_all_written",           test_members_are_all_written          },
+    {"not_written",                       test_not_written                      },
+    {"damaged_text",                      test_damaged_text                     },
+    {"answers_to_the_floor",              test_answers_to_the_floor             },
+    {"warm_start",                        test_warm_start                       },
+    {"same_answer_from_anywhere",         test_same_answer_from_anywhere        },
+    {"tolerances_are_met",                test_tolerances_are_met               },
+    {"units_change_no_bit",               test_units_change_no_bit              },
+    {"history_is_that_of_the_solve",      test_history_is_that_of_the_solve     },
+    {"budgets_give_the_best_so_far",      test_budgets_give_the_best_so_far     },
+    {"contacts_open_stick_or_slip",       test_contacts_open_stick_or_slip      },
+    {"effective_masses_and_jacobians",    test_effective_masses_and_jacobians   },
+    {"islands_as_each_alone",             test_islands_as_each_alone            },
+    {"memory_of_any_size",                test_memory_of_any_size               },
+    {"iterative_answers",                 test_iterative_answers                },
+    {NULL,                                NULL                                  }
 };

@@ -9,12 +9,6 @@
 #include "loops.h"
 #include "world_util.h"
 
-#ifdef ICF_FLOAT
-enum { IN_FLOAT = 1 };
-#else
-enum { IN_FLOAT = 0 };
-#endif
-
 static int least(int a, int b)
 {
     return a < b ? a : b;
@@ -61,7 +55,7 @@ static int check_chain(int links, double ratio, double hz, int hanging, double s
     return o.result != ICF_RESULT_OK;
 }
 
-static void test_chains(void)
+static void test_chains_that_hang(void)
 {
     static const int links[4] = {2, 4, 9, 16};
     static const double ratio[4] = {1, 10, 1000, 1e4}, hz[3] = {30, 60, 240};
@@ -98,7 +92,7 @@ static void test_long_chains(void)
 /* Energy, and that what is held stays together: it may come apart and have no more energy. In double no
    constraint came further apart than a quarter of a link. In float 2 of these make energy, of other seeds 1
    in 1000; and 3 come apart. */
-static void test_random(void)
+static void test_random_loops_gain_no_energy(void)
 {
     enum { CASES = 400, STEPS = 120 };
     const double together = 0.4;
@@ -180,7 +174,7 @@ static void check_pulled(int32_t kind, double lever, double ratio, double hz)
     icf_world_destroy(&w);
 }
 
-static void test_pulled(void)
+static void test_pulled_points_meet(void)
 {
     static const int32_t kinds[4] = {ICF_CONSTRAINT_BALL, ICF_CONSTRAINT_HINGE, ICF_CONSTRAINT_WELD,
                                      ICF_CONSTRAINT_DISTANCE};
@@ -268,7 +262,7 @@ static void check_thrown(double hz)
     icf_world_destroy(&w);
 }
 
-static void test_ropes(void)
+static void test_ropes_hold(void)
 {
     static const double hz[4] = {30, 60, 120, 240};
     int i;
@@ -321,7 +315,7 @@ static void test_shorter_steps(void)
 }
 
 /* What a lift carries by a constraint moves with it: that makes no energy. */
-static void test_lift(void)
+static void test_lift_makes_no_energy(void)
 {
     icf_world_def wd = icf_default_world_def();
     icf_world w;
@@ -414,7 +408,7 @@ static void test_changing_steps(void)
 }
 
 /* One long step, as of a program that was paused, leaves nothing soft: what hangs, hangs where it did. */
-static void test_paused(void)
+static void test_long_step_leaves_nothing_soft(void)
 {
     static const double pause[3] = {1, 60, 3600};
     int n, i;
@@ -438,7 +432,7 @@ static void test_paused(void)
 
 /* A motor turns a crank of 1 m, held by a joint; what hangs on its end by a constraint stays there, to 0.15 of
    its length at up to a third of a radian a step, or the step says that it does not. */
-static void test_crank(void)
+static void test_crank_carries_its_load(void)
 {
     int kind, fast, i;
     for (kind = ICF_CONSTRAINT_WELD; kind <= ICF_CONSTRAINT_HINGE; kind++) {
@@ -602,7 +596,7 @@ static void check_bridge(int32_t kind, double ratio, double hz, double drop)
     icf_scene_destroy(&b.scene);
 }
 
-static void test_bridge(void)
+static void test_bridge_carries_its_load(void)
 {
     static const double ratios[3] = {1, 10, 100}, hz[3] = {30, 60, 240};
     int i, k, drop;
@@ -685,7 +679,7 @@ static void check_held(int32_t kind, int along, double hz)
     icf_world_destroy(&w);
 }
 
-static void test_held(void)
+static void test_constraints_on_what_joints_hold(void)
 {
     int i;
     random_seed(SEED);
@@ -693,18 +687,18 @@ static void test_held(void)
 }
 
 TEST_LIST = {
-    {"chains",         test_chains        },
-    {"long_chains",    test_long_chains   },
-    {"random",         test_random        },
-    {"pulled",         test_pulled        },
-    {"ropes",          test_ropes         },
-    {"shorter_steps",  test_shorter_steps },
-    {"changing_steps", test_changing_steps},
-    {"paused",         test_paused        },
-    {"crank",          test_crank         },
-    {"coupler_apart",  test_coupler_apart },
-    {"lift",           test_lift          },
-    {"bridge",         test_bridge        },
-    {"held",           test_held          },
-    {NULL,             NULL               },
+    {"chains_that_hang",                test_chains_that_hang               },
+    {"long_chains",                     test_long_chains                    },
+    {"random_loops_gain_no_energy",     test_random_loops_gain_no_energy    },
+    {"pulled_points_meet",              test_pulled_points_meet             },
+    {"ropes_hold",                      test_ropes_hold                     },
+    {"shorter_steps",                   test_shorter_steps                  },
+    {"changing_steps",                  test_changing_steps                 },
+    {"long_step_leaves_nothing_soft",   test_long_step_leaves_nothing_soft  },
+    {"crank_carries_its_load",          test_crank_carries_its_load         },
+    {"coupler_apart",                   test_coupler_apart                  },
+    {"lift_makes_no_energy",            test_lift_makes_no_energy           },
+    {"bridge_carries_its_load",         test_bridge_carries_its_load        },
+    {"constraints_on_what_joints_hold", test_constraints_on_what_joints_hold},
+    {NULL,                              NULL                                },
 };

@@ -13,13 +13,6 @@
 #include "util.h"
 #include "shapes_reference.h"
 
-static int more(int count)
-{
-    const char* text = getenv("ICF_TEST_MORE");
-    int times = text ? atoi(text) : 1;
-    return count * (times > 0 ? times : 1);
-}
-
 static icf_shape random_shape(int kind, double scale)
 {
     switch (kind) {
@@ -48,117 +41,168 @@ static icf_transform near_identity(double by)
 
 /* ---- any two shapes */
 
-static void any_pair(void)
+typedef struct shape_pair {
+    icf_shape a, b;
+    icf_transform ta, tb;
+    double size, margin, tolerance; /* of both; of what is asked for; of rounding */
+    icf_separation s;
+} shape_pair;
+
+/* Two shapes apart, in each other or at the edge of contact, turned a lot or hardly. */
+static shape_pair random_pair(int* most, uint32_t* previous)
 {
-    int i, k, j, wrong = 0, empty = 0, points = 0;
+    static const double scales[] = {1e-3, 1, 1, 1e3};
+    static const double tilts[] = {0, 1e-9, 1e-5, 1e-3, 0.03, 4};
+    const double scale = scales[random_below(4)];
+    shape_pair p;
+    p.a = random_shape(random_below(3), scale);
+    p.b = random_shape(random_below(4), scale);
+    p.ta = icf_transform_identity();
+    *most = 1 + random_below(8);
+    *previous = (uint32_t)random_below(17);
+    p.tb = near_identity(tilts[random_below(6)]);
+    p.size = reach(&p.a) + reach(&p.b);
+    p.ta.p = icf_vec3_scale((icf_real)scale, random_direction());
+    p.tb.p =
+        icf_vec3_add_scaled(p.ta.p, (icf_real)(p.size * random_between(0, 1)), random_direction());
+    p.size += 2 * scale;
+    p.tolerance = 256 * EPS * p.size;
+    p.margin = random_below(2) ? 0 : 0.02 * p.size;
+    icf_shape_distance(&p.a, &p.ta, &p.b, &p.tb, &p.s);
+    if (random_below(2)) {
+        // to the edge of contact
+        p.tb.p = icf_vec3_add_scaled(
+            p.tb.p, (icf_real)(p.size * random_between(-1e-3, 1e-3)) - p.s.distance, p.s.normal);
+        icf_shape_distance(&p.a, &p.ta, &p.b, &p.tb, &p.s);
+    }
+    return p;
+}
+
+static icf_result pair_manifold(const shape_pair* p, int most, uint32_t previous, icf_manifold* m)
+{
+    return icf_manifold_make(&p->a, &p->ta, &p->b, &p->tb, (icf_real)p->margin, most, previous, m);
+}
+
+static double lowest_point(const icf_manifold* m)
+{
+    double least = HUGE_VAL;
+    int k;
+    for (k = 0; k < m->count; k++) least = fmin(least, (double)m->point[k].distance);
+    return least;
+}
+
+/* There are points where the shapes are nearer than the margin, and none where they are not. */
+static int has_points_within_margin(const shape_pair* p, const icf_manifold* m)
+{
+    if ((double)p->s.distance > p->margin + p->tolerance) return TEST_CHECK(m->count == 0);
+    if ((double)p->s.distance < p->margin - p->tolerance)
+        return TEST_CHECK_(m->count > 0, "no points at a distance of %g", (double)p->s.distance);
+    return 1;
+}
+
+/* The distance is that of the shapes, the normal of length 1. */
+static int has_distance_of_shapes(const shape_pair* p, const icf_manifold* m)
+{
+    return TEST_CHECK_(fabs((double)(m->distance - p->s.distance)) <= p->tolerance,
+                       "distance %g, not %g", (double)m->distance, (double)p->s.distance) &&
+           TEST_CHECK(fabs((double)icf_vec3_length(m->normal) - 1) < 32 * EPS);
+}
+
+/* Each point is named, within the margin, and lies on both surfaces, along the normal. */
+static int has_points_on_surfaces(const shape_pair* p, const icf_manifold* m)
+{
+    // between two capsules the gap is that of the balls at both places, not of the lines
+    const int capsule = p->a.kind == ICF_SHAPE_CAPSULE || p->b.kind == ICF_SHAPE_CAPSULE;
+    const double lateral = capsule ? 0.3 * p->size : p->tolerance;
+    reference_shape ra, rb;
+    int k, j, ok = 1;
+    reference_place(&p->a, &p->ta, &ra);
+    reference_place(&p->b, &p->tb, &rb);
+    for (k = 0; k < m->count; k++) {
+        const icf_manifold_point* at = &m->point[k];
+        wide3 half = wide_from(icf_vec3_scale(at->distance / 2, m->normal)),
+              middle = wide_from(at->position);
+        double on_a = (double)reference_point(&ra, wide_sub(middle, half)),
+               on_b = (double)reference_point(&rb, wide_along(middle, 1, half));
+        ok = ok && TEST_CHECK(at->feature != 0 && at->area >= 0);
+        ok = ok && TEST_CHECK((double)at->distance <= p->margin + p->tolerance &&
+                              (double)at->distance >= (double)m->distance - p->tolerance);
+        ok = ok && TEST_CHECK_(fabs(on_a) <= lateral && fabs(on_b) <= lateral,
+                               "point %d of %d is %g and %g sizes from the surfaces", k, m->count,
+                               on_a / p->size, on_b / p->size);
+        for (j = 0; j < k && p->a.kind == ICF_SHAPE_BOX && m->count < 8; j++)
+            ok = ok && TEST_CHECK_(m->point[j].feature != at->feature, "two points named %u",
+                                   at->feature);
+    }
+    return ok;
+}
+
+/* The lowest point has the manifold's distance. */
+static int has_its_lowest_point(const shape_pair* p, const icf_manifold* m)
+{
+    const double least = lowest_point(m);
+    return TEST_CHECK_(fabs(least - (double)m->distance) <= p->tolerance + 3e-7 * p->size,
+                       "lowest point %g, distance %g", least, (double)m->distance);
+}
+
+/* B against A has the points of A against B, to the bit, with both names swapped. */
+static int is_the_same_turned(const shape_pair* p, const icf_manifold* m)
+{
+    icf_manifold turned;
+    int k, ok;
+    icf_manifold_make(&p->b, &p->tb, &p->a, &p->ta, (icf_real)p->margin, 8, 0, &turned);
+    ok = TEST_CHECK(turned.count == m->count);
+    for (k = 0; ok && k < m->count; k++) {
+        uint32_t f = m->point[k].feature;
+        ok = TEST_CHECK(
+                 memcmp(&turned.point[k].position, &m->point[k].position, sizeof(icf_vec3)) == 0) &&
+             TEST_CHECK(turned.point[k].distance == m->point[k].distance) &&
+             TEST_CHECK(turned.point[k].feature == (f >> 8 | (f & 255) << 8)) &&
+             TEST_CHECK(turned.normal.x == -m->normal.x && turned.normal.z == -m->normal.z);
+    }
+    return ok;
+}
+
+/* Asked for fewer points, it gives some of them, the lowest among these. */
+static int keeps_the_lowest_of_few(const shape_pair* p, const icf_manifold* m, int most,
+                                   uint32_t previous)
+{
+    icf_manifold few;
+    pair_manifold(p, most, previous, &few);
+    if (!TEST_CHECK(few.count <= most && (few.count > 0) == (m->count > 0))) return 0;
+    if (m->count && previous == 0 &&
+        !TEST_CHECK(lowest_point(&few) <= (double)m->distance + p->tolerance + 3e-7 * p->size))
+        return 0;
+    return TEST_CHECK((double)few.distance <= (double)m->distance + p->tolerance || !m->count) &&
+           TEST_CHECK((double)few.distance >= (double)m->distance - p->size / 8192 - p->tolerance ||
+                      !m->count);
+}
+
+static void test_any_pair_of_shapes(void)
+{
+    int i, wrong = 0, empty = 0, points = 0;
     random_seed(SEED);
-    for (i = 0; i < more(200000) && wrong < 3; i++) {
-        static const double scales[] = {1e-3, 1, 1, 1e3};
-        static const double tilts[] = {0, 1e-9, 1e-5, 1e-3, 0.03, 4};
-        double scale = scales[random_below(4)], size, margin, tolerance, least = HUGE_VAL, lateral;
-        icf_shape a = random_shape(random_below(3), scale),
-                  b = random_shape(random_below(4), scale);
-        icf_transform ta = icf_transform_identity(), tb;
-        icf_separation s;
-        icf_manifold m, turned, few;
-        reference_shape ra, rb;
-        int ok = 1, most = 1 + random_below(8);
-        uint32_t previous = (uint32_t)random_below(17);
-        tb = near_identity(tilts[random_below(6)]);
-        size = reach(&a) + reach(&b);
-        ta.p = icf_vec3_scale((icf_real)scale, random_direction());
-        tb.p =
-            icf_vec3_add_scaled(ta.p, (icf_real)(size * random_between(0, 1)), random_direction());
-        size += 2 * scale;
-        tolerance = 256 * EPS * size;
-        margin = random_below(2) ? 0 : 0.02 * size;
-        icf_shape_distance(&a, &ta, &b, &tb, &s);
-        if (random_below(2)) {
-            // to the edge of contact
-            tb.p = icf_vec3_add_scaled(
-                tb.p, (icf_real)(size * random_between(-1e-3, 1e-3)) - s.distance, s.normal);
-            icf_shape_distance(&a, &ta, &b, &tb, &s);
+    for (i = 0; i < times_more(200000) && wrong < 3; i++) {
+        int most;
+        uint32_t previous;
+        const shape_pair p = random_pair(&most, &previous);
+        icf_manifold m;
+        if (TEST_CHECK(pair_manifold(&p, 8, 0, &m) == ICF_RESULT_OK) &&
+            has_points_within_margin(&p, &m) && (!m.count || has_distance_of_shapes(&p, &m)) &&
+            has_points_on_surfaces(&p, &m) && (!m.count || has_its_lowest_point(&p, &m)) &&
+            is_the_same_turned(&p, &m) && keeps_the_lowest_of_few(&p, &m, most, previous)) {
+            empty += (double)p.s.distance > p.margin + p.tolerance;
+            points += m.count;
+            continue;
         }
-        ok = ok && TEST_CHECK(icf_manifold_make(&a, &ta, &b, &tb, (icf_real)margin, 8, 0, &m) ==
-                              ICF_RESULT_OK);
-        if ((double)s.distance > margin + tolerance) {
-            ok = ok && TEST_CHECK(m.count == 0);
-            empty++;
-        } else if ((double)s.distance < margin - tolerance) {
-            ok =
-                ok && TEST_CHECK_(m.count > 0, "no points at a distance of %g", (double)s.distance);
-        }
-        points += m.count;
-        if (m.count) {
-            ok = ok && TEST_CHECK_(fabs((double)(m.distance - s.distance)) <= tolerance,
-                                   "distance %g, not %g", (double)m.distance, (double)s.distance);
-            ok = ok && TEST_CHECK(fabs((double)icf_vec3_length(m.normal) - 1) < 32 * EPS);
-        }
-        reference_place(&a, &ta, &ra);
-        reference_place(&b, &tb, &rb);
-        for (k = 0; k < m.count; k++) {
-            icf_manifold_point* p = &m.point[k];
-            wide3 half = wide_from(icf_vec3_scale(p->distance / 2, m.normal)),
-                  at = wide_from(p->position);
-            double on_a = (double)reference_point(&ra, wide_sub(at, half)),
-                   on_b = (double)reference_point(&rb, wide_along(at, 1, half));
-            least = (double)p->distance < least ? (double)p->distance : least;
-            ok = ok && TEST_CHECK(p->feature != 0 && p->area >= 0);
-            ok = ok && TEST_CHECK((double)p->distance <= margin + tolerance &&
-                                  (double)p->distance >= (double)m.distance - tolerance);
-            // between two capsules the gap is that of the balls at both places, not of the lines
-            lateral =
-                a.kind == ICF_SHAPE_CAPSULE || b.kind == ICF_SHAPE_CAPSULE ? 0.3 * size : tolerance;
-            ok = ok && TEST_CHECK_(fabs(on_a) <= lateral && fabs(on_b) <= lateral,
-                                   "point %d of %d is %g and %g sizes from the surfaces", k,
-                                   m.count, on_a / size, on_b / size);
-            for (j = 0; j < k; j++) {
-                if (m.count > 1 && a.kind == ICF_SHAPE_BOX && m.count < 8)
-                    ok = ok && TEST_CHECK_(m.point[j].feature != p->feature, "two points named %u",
-                                           p->feature);
-            }
-        }
-        if (m.count)
-            ok = ok && TEST_CHECK_(fabs(least - (double)m.distance) <= tolerance + 3e-7 * size,
-                                   "lowest point %g, distance %g", least, (double)m.distance);
-
-        // the other way round: the same
-        icf_manifold_make(&b, &tb, &a, &ta, (icf_real)margin, 8, 0, &turned);
-        ok = ok && TEST_CHECK(turned.count == m.count);
-        for (k = 0; ok && k < m.count; k++) {
-            uint32_t f = m.point[k].feature;
-            ok = ok &&
-                 TEST_CHECK(memcmp(&turned.point[k].position, &m.point[k].position,
-                                   sizeof(icf_vec3)) == 0) &&
-                 TEST_CHECK(turned.point[k].distance == m.point[k].distance) &&
-                 TEST_CHECK(turned.point[k].feature == (f >> 8 | (f & 255) << 8)) &&
-                 TEST_CHECK(turned.normal.x == -m.normal.x && turned.normal.z == -m.normal.z);
-        }
-
-        // fewer points: some of them, the lowest among these
-        icf_manifold_make(&a, &ta, &b, &tb, (icf_real)margin, most, previous, &few);
-        ok = ok && TEST_CHECK(few.count <= most && (few.count > 0) == (m.count > 0));
-        if (m.count && previous == 0) {
-            for (least = HUGE_VAL, k = 0; k < few.count; k++)
-                least =
-                    (double)few.point[k].distance < least ? (double)few.point[k].distance : least;
-            ok = ok && TEST_CHECK(least <= (double)m.distance + tolerance + 3e-7 * size);
-        }
-        ok = ok && TEST_CHECK((double)few.distance <= (double)m.distance + tolerance || !m.count);
-        ok =
-            ok && TEST_CHECK((double)few.distance >= (double)m.distance - size / 8192 - tolerance ||
-                             !m.count);
-        if (!ok) {
-            wrong++;
-            TEST_MSG(
-                "seed %u case %d: kinds %d %d, half %g %g %g, %g %g %g, radius %g %g, B at %.17g "
-                "%.17g %.17g turned %.17g %.17g %.17g %.17g A at %.17g %.17g %.17g margin %g",
-                SEED, i, a.kind, b.kind, (double)a.half.x, (double)a.half.y, (double)a.half.z,
-                (double)b.half.x, (double)b.half.y, (double)b.half.z, (double)a.radius,
-                (double)b.radius, (double)tb.p.x, (double)tb.p.y, (double)tb.p.z, (double)tb.q.x,
-                (double)tb.q.y, (double)tb.q.z, (double)tb.q.w, (double)ta.p.x, (double)ta.p.y,
-                (double)ta.p.z, margin);
-        }
+        wrong++;
+        TEST_MSG("seed %u case %d: kinds %d %d, half %g %g %g, %g %g %g, radius %g %g, B at %.17g "
+                 "%.17g %.17g turned %.17g %.17g %.17g %.17g A at %.17g %.17g %.17g margin %g",
+                 SEED, i, p.a.kind, p.b.kind, (double)p.a.half.x, (double)p.a.half.y,
+                 (double)p.a.half.z, (double)p.b.half.x, (double)p.b.half.y, (double)p.b.half.z,
+                 (double)p.a.radius, (double)p.b.radius, (double)p.tb.p.x, (double)p.tb.p.y,
+                 (double)p.tb.p.z, (double)p.tb.q.x, (double)p.tb.q.y, (double)p.tb.q.z,
+                 (double)p.tb.q.w, (double)p.ta.p.x, (double)p.ta.p.y, (double)p.ta.p.z, p.margin);
     }
     TEST_CHECK_(empty > 1000 && points > 100000, "%d without points, %d points", empty, points);
 }
@@ -173,7 +217,7 @@ static icf_real sum_of_areas(const icf_manifold* m)
     return sum;
 }
 
-static void face_on_face(void)
+static void test_face_on_face(void)
 {
     icf_shape floor_ = icf_box(5, 5, (icf_real)0.5),
               box = icf_box(1, (icf_real)0.75, (icf_real)0.5);
@@ -232,7 +276,7 @@ static void face_on_face(void)
 
 /* ---- the areas of a patch against a count of small squares */
 
-static void areas(void)
+static void test_areas_against_a_grid(void)
 {
     int i, x, y, n = 60;
     random_seed(SEED + 1);
@@ -259,7 +303,7 @@ static void areas(void)
 
 /* ---- what is not a face */
 
-static void lines_and_points(void)
+static void test_lines_and_points(void)
 {
     icf_shape rod = icf_capsule((icf_real)0.25, 1), box = icf_box(2, 2, (icf_real)0.5),
               ground = icf_half_space(), ball = icf_sphere((icf_real)0.5);
@@ -320,7 +364,7 @@ static void lines_and_points(void)
 
 /* ---- persistence: between two equals the axis stays, until the other is clearly better */
 
-static void persistence(void)
+static void test_axis_persists(void)
 {
     icf_shape cube = icf_box(1, 1, 1);
     icf_transform a = icf_transform_identity(), b = a;
@@ -349,10 +393,10 @@ static void persistence(void)
 }
 
 TEST_LIST = {
-    {"any_pair",         any_pair        },
-    {"face_on_face",     face_on_face    },
-    {"areas",            areas           },
-    {"lines_and_points", lines_and_points},
-    {"persistence",      persistence     },
-    {NULL,               NULL            }
+    {"any_pair_of_shapes",   test_any_pair_of_shapes  },
+    {"face_on_face",         test_face_on_face        },
+    {"areas_against_a_grid", test_areas_against_a_grid},
+    {"lines_and_points",     test_lines_and_points    },
+    {"axis_persists",        test_axis_persists       },
+    {NULL,                   NULL                     }
 };

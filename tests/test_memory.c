@@ -48,7 +48,7 @@ static void test_measure_is_real(void)
 }
 
 /* Pieces do not overlap, start at multiples of the granule, and lie inside the block. */
-static void test_pieces(void)
+static void test_pieces_do_not_overlap(void)
 {
     int trial;
     random_seed(SEED);
@@ -86,7 +86,7 @@ static void test_empty_pieces(void)
 }
 
 /* count * size, the rounding up, and the sum: none of them may wrap around. */
-static void test_overflow(void)
+static void test_overflow_is_seen(void)
 {
     static const size_t pairs[][2] = {
         {MOST,         1   },
@@ -171,7 +171,7 @@ static void test_sticky_result(void)
 }
 
 /* Scratch is given back and taken again; the peak remembers. */
-static void test_release(void)
+static void test_release_gives_scratch_back(void)
 {
     icfi_arena arena = icfi_arena_measure();
     size_t mark, first, again;
@@ -192,12 +192,12 @@ static void test_release(void)
 }
 
 TEST_LIST = {
-    {"measure_is_real", test_measure_is_real},
-    {"pieces",          test_pieces         },
-    {"empty_pieces",    test_empty_pieces   },
-    {"overflow",        test_overflow       },
-    {"bad_blocks",      test_bad_blocks     },
-    {"sticky_result",   test_sticky_result  },
-    {"release",         test_release        },
-    {NULL,              NULL                },
+    {"measure_is_real",            test_measure_is_real           },
+    {"pieces_do_not_overlap",      test_pieces_do_not_overlap     },
+    {"empty_pieces",               test_empty_pieces              },
+    {"overflow_is_seen",           test_overflow_is_seen          },
+    {"bad_blocks",                 test_bad_blocks                },
+    {"sticky_result",              test_sticky_result             },
+    {"release_gives_scratch_back", test_release_gives_scratch_back},
+    {NULL,                         NULL                           },
 };

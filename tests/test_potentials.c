@@ -406,6 +406,14 @@ static physics physics_of(const setting* s, const icf_contact_term* term)
     return p;
 }
 
+/* Without what a term adds: friction, and the impulse before the step */
+static physics normal_physics_of(const setting* s)
+{
+    icf_contact_term none;
+    memset(&none, 0, sizeof none);
+    return physics_of(s, &none);
+}
+
 static icf_contact_term make(const setting* s)
 {
     icf_contact_term term;
@@ -650,7 +658,7 @@ static void test_reference_against_golden(void)
 
 /* In double against the file itself; in both precisions against the reference at the numbers as
    rounded. */
-static void test_golden(void)
+static void test_golden_points(void)
 {
     FILE* file = open_golden();
     golden_point g;
@@ -850,7 +858,7 @@ static void test_exact_velocities(void)
 
 /* Units of speed, time and force are the caller's: in other ones, powers of two, all bits of the
    answer are the same. */
-static void test_units(void)
+static void test_units_change_no_bit(void)
 {
     int model, law, i, j;
 #ifdef ICF_FLOAT
@@ -915,7 +923,7 @@ static void test_units(void)
 }
 
 /* Whatever of the three is asked for, the same numbers */
-static void test_parts(void)
+static void test_parts_asked_for_alone(void)
 {
     int model, law, i, j, mask;
     random_seed(SEED);
@@ -1079,7 +1087,7 @@ static void differences_everywhere(const setting* s, int* sharp, int* all)
     }
 }
 
-static void test_differences(void)
+static void test_differences_of_cost_and_impulse(void)
 {
     int model, law, i;
     random_seed(SEED);
@@ -1309,11 +1317,8 @@ static void check_near(icf_real got, wide expected, wide allowed, const char* wh
 /* dt f(phi0, v0), and how far rounding may take it */
 static wide start_impulse(const setting* s, wide* allowed)
 {
-    physics p;
-    icf_contact_term none;
+    const physics p = normal_physics_of(s);
     wide n, slope, moved, v = (wide)s->v0[2], more = 1 + 8 * (wide)EPS;
-    memset(&none, 0, sizeof none);
-    p = physics_of(s, &none);
     force_at(&p, p.distance, v, &n, &slope);
     *allowed = 16 * (wide)EPS * n + TINY;
     force_at(&p, p.distance, v * more, &moved, &slope);
@@ -1604,7 +1609,7 @@ static void test_static_friction_range(void)
 }
 
 /* Pulls with the same force at every velocity, within its range, and has no friction of its own */
-static void test_adhesion(void)
+static void test_adhesion_pulls_evenly(void)
 {
     int model, law, i, j;
     random_seed(SEED);
@@ -1904,7 +1909,7 @@ static void check_logarithm(wide phi, int exponent, wide* worst)
     }
 }
 
-static void test_logarithm(void)
+static void test_logarithm_of_barriers(void)
 {
     wide worst = 0;
     int i, e;
@@ -1965,7 +1970,7 @@ static void test_logarithm(void)
     TEST_CHECK(worst > 0);
 }
 
-static void test_infeasible(void)
+static void test_infeasible_has_no_force(void)
 {
     int model, law, i, j;
     random_seed(SEED);
@@ -2397,11 +2402,9 @@ static void test_law_check_right(void)
         for (i = 0; i < 200; i++) {
             setting s = random_setting(ICF_MODEL_LAGGED, law);
             own_law own = own_from(&s);
-            icf_contact_term none;
             physics p;
             wide end;
-            memset(&none, 0, sizeof none);
-            p = physics_of(&s, &none);
+            p = normal_physics_of(&s);
             end = force_end(&p);
             if (is_barrier(&s)) { /* at half its range */
                 icf_real v = real((p.range / 2 - p.distance) / p.dt);
@@ -2428,11 +2431,9 @@ static void test_law_check_corner(void)
         for (i = 0; i < 50; i++) {
             setting s = random_setting(ICF_MODEL_LAGGED, law);
             own_law own = own_from(&s);
-            icf_contact_term none;
             physics p;
-            memset(&none, 0, sizeof none);
             if (i % 5 == 0) s.contact.distance = 0;
-            p = physics_of(&s, &none);
+            p = normal_physics_of(&s);
             check_law(&own, &s, &p, real(force_end(&p)), ICF_RESULT_OK);
             check_law(&own, &s, &p, real(force_end(&p) * (1 + 4 * (wide)EPS)), ICF_RESULT_OK);
             check_law(&own, &s, &p, real(force_end(&p) * (1 - 4 * (wide)EPS)), ICF_RESULT_OK);
@@ -2448,11 +2449,9 @@ static void check_mistakes(int tenths, int laws)
         for (i = 0; i < 200; i++) {
             setting s = random_setting(ICF_MODEL_LAGGED, law);
             own_law own = own_from(&s);
-            icf_contact_term none;
             physics p;
             icf_real v;
-            memset(&none, 0, sizeof none);
-            p = physics_of(&s, &none);
+            p = normal_physics_of(&s);
             v = real(force_end(&p) - wide_abs(force_end(&p)) - 0.1L);
             if (is_barrier(&s)) v = real((p.range / 2 - p.distance) / p.dt);
             for (mistake = RIGHT + 1; mistake < MISTAKES; mistake++) {
@@ -2697,7 +2696,7 @@ static icf_real row_velocity(const icf_row* row, icf_real dt, icf_real w)
     }
 }
 
-static void test_rows(void)
+static void test_rows_at_random(void)
 {
     int kind, i, j;
     random_seed(SEED);
@@ -2796,7 +2795,7 @@ static void test_row_differences(void)
     }
 }
 
-static void test_limit(void)
+static void test_limit_row_by_hand(void)
 {
     int i, sign;
     icf_row row = icf_default_row(ICF_ROW_LIMIT);
@@ -2846,7 +2845,7 @@ static void test_limit(void)
     TEST_MSG("seed %u", SEED);
 }
 
-static void test_motor(void)
+static void test_motor_row_by_hand(void)
 {
     icf_row row = icf_default_row(ICF_ROW_MOTOR);
     icf_row_term term;
@@ -2960,7 +2959,7 @@ static void test_dry_friction(void)
 
 /* The impulse of a constraint is as large as the effective mass asks: twice the inverse mass, half
    the impulse at the same velocity. */
-static void test_holonomic(void)
+static void test_holonomic_scales_with_mass(void)
 {
     int i, acts = 0, not = 0;
     random_seed(SEED);
@@ -3007,7 +3006,7 @@ static void test_holonomic(void)
 // ------------------------------------------------------------------------------------------------
 // Defaults, and what is refused
 
-static void test_defaults(void)
+static void test_defaults_are_as_promised(void)
 {
     icf_contact c = icf_default_contact();
     int kind;
@@ -3090,7 +3089,7 @@ static icf_lag lag_after(icf_lag last, double impulse, double vn)
 
 /* What friction goes by, where the impulse falls with it as 1 - slope limit, not below 0: without the lag for
    ever 1 and 0 from a slope of 1 on; with it both end at 1 / (1 + slope), but where it opens and closes fast */
-static void test_lag(void)
+static void test_lag_of_friction(void)
 {
     static const double slopes[] = {0, 0.3, 1, 2, 7, 30};
     const icf_lag none = {0, 0, 0};
@@ -3487,55 +3486,55 @@ static void test_row_of_large_impulse(void)
 }
 
 TEST_LIST = {
-    {"row_of_large_impulse",     test_row_of_large_impulse    },
-    {"reference_against_golden", test_reference_against_golden},
-    {"golden",                   test_golden                  },
-    {"golden_made",              test_golden_made             },
-    {"random_points",            test_random_points           },
-    {"special_points",           test_special_points          },
-    {"exact_velocities",         test_exact_velocities        },
-    {"units",                    test_units                   },
-    {"parts",                    test_parts                   },
-    {"differences",              test_differences             },
-    {"hessian_shape",            test_hessian_shape           },
-    {"convex_along_lines",       test_convex_along_lines      },
-    {"open_is_zero",             test_open_is_zero            },
-    {"no_force",                 test_no_force                },
-    {"start_of_step",            test_start_of_step           },
-    {"start_clamps",             test_start_clamps            },
-    {"lag",                      test_lag                     },
-    {"sap_numbers",              test_sap_numbers             },
-    {"near_rigid",               test_near_rigid              },
-    {"static_friction",          test_static_friction         },
-    {"static_friction_range",    test_static_friction_range   },
-    {"adhesion",                 test_adhesion                },
-    {"by_force",                 test_by_force                },
-    {"by_force_damped",          test_by_force_damped         },
-    {"constant_force",           test_constant_force          },
-    {"normal_switch",            test_normal_switch           },
-    {"normal_alone",             test_normal_alone            },
-    {"logarithm",                test_logarithm               },
-    {"infeasible",               test_infeasible              },
-    {"sap_projection",           test_sap_projection          },
-    {"sap_regions",              test_sap_regions             },
-    {"sap_borders",              test_sap_borders             },
-    {"custom_law",               test_custom_law              },
-    {"law_check_right",          test_law_check_right         },
-    {"law_check_corner",         test_law_check_corner        },
-    {"law_check_tenth",          test_law_check_tenth         },
-    {"law_check_wrong",          test_law_check_wrong         },
-    {"rows",                     test_rows                    },
-    {"row_differences",          test_row_differences         },
-    {"limit",                    test_limit                   },
-    {"motor",                    test_motor                   },
-    {"dry_friction",             test_dry_friction            },
-    {"holonomic",                test_holonomic               },
-    {"defaults",                 test_defaults                },
-    {"contact_not_finite",       test_contact_not_finite      },
-    {"contact_out_of_range",     test_contact_out_of_range    },
-    {"contact_without_default",  test_contact_without_default },
-    {"contact_overflow",         test_contact_overflow        },
-    {"bad_custom",               test_bad_custom              },
-    {"row_refused",              test_row_refused             },
-    {NULL,                       NULL                         },
+    {"row_of_large_impulse",            test_row_of_large_impulse           },
+    {"reference_against_golden",        test_reference_against_golden       },
+    {"golden_points",                   test_golden_points                  },
+    {"golden_made",                     test_golden_made                    },
+    {"random_points",                   test_random_points                  },
+    {"special_points",                  test_special_points                 },
+    {"exact_velocities",                test_exact_velocities               },
+    {"units_change_no_bit",             test_units_change_no_bit            },
+    {"parts_asked_for_alone",           test_parts_asked_for_alone          },
+    {"differences_of_cost_and_impulse", test_differences_of_cost_and_impulse},
+    {"hessian_shape",                   test_hessian_shape                  },
+    {"convex_along_lines",              test_convex_along_lines             },
+    {"open_is_zero",                    test_open_is_zero                   },
+    {"no_force",                        test_no_force                       },
+    {"start_of_step",                   test_start_of_step                  },
+    {"start_clamps",                    test_start_clamps                   },
+    {"lag_of_friction",                 test_lag_of_friction                },
+    {"sap_numbers",                     test_sap_numbers                    },
+    {"near_rigid",                      test_near_rigid                     },
+    {"static_friction",                 test_static_friction                },
+    {"static_friction_range",           test_static_friction_range          },
+    {"adhesion_pulls_evenly",           test_adhesion_pulls_evenly          },
+    {"by_force",                        test_by_force                       },
+    {"by_force_damped",                 test_by_force_damped                },
+    {"constant_force",                  test_constant_force                 },
+    {"normal_switch",                   test_normal_switch                  },
+    {"normal_alone",                    test_normal_alone                   },
+    {"logarithm_of_barriers",           test_logarithm_of_barriers          },
+    {"infeasible_has_no_force",         test_infeasible_has_no_force        },
+    {"sap_projection",                  test_sap_projection                 },
+    {"sap_regions",                     test_sap_regions                    },
+    {"sap_borders",                     test_sap_borders                    },
+    {"custom_law",                      test_custom_law                     },
+    {"law_check_right",                 test_law_check_right                },
+    {"law_check_corner",                test_law_check_corner               },
+    {"law_check_tenth",                 test_law_check_tenth                },
+    {"law_check_wrong",                 test_law_check_wrong                },
+    {"rows_at_random",                  test_rows_at_random                 },
+    {"row_differences",                 test_row_differences                },
+    {"limit_row_by_hand",               test_limit_row_by_hand              },
+    {"motor_row_by_hand",               test_motor_row_by_hand              },
+    {"dry_friction",                    test_dry_friction                   },
+    {"holonomic_scales_with_mass",      test_holonomic_scales_with_mass     },
+    {"defaults_are_as_promised",        test_defaults_are_as_promised       },
+    {"contact_not_finite",              test_contact_not_finite             },
+    {"contact_out_of_range",            test_contact_out_of_range           },
+    {"contact_without_default",         test_contact_without_default        },
+    {"contact_overflow",                test_contact_overflow               },
+    {"bad_custom",                      test_bad_custom                     },
+    {"row_refused",                     test_row_refused                    },
+    {NULL,                              NULL                                },
 };

@@ -40,14 +40,6 @@ static int cones_asked; /* how often the interior point method asked for those o
 #include <math.h>
 #include <string.h>
 
-#ifdef ICF_FLOAT
-enum { IN_FLOAT = 1 };
-#else
-enum { IN_FLOAT = 0 };
-#endif
-
-#define R(x) ((icf_real)(x))
-
 // ------------------------------------------------------------------------------------------------
 // What the recipe asks for
 
@@ -178,13 +170,6 @@ static void random_scene(scene* s, int32_t law, int32_t model)
     s->p.contact = s->contact;
 }
 
-static icf_options exact(void)
-{
-    icf_options o = icf_default_options();
-    o.tolerance = R(4 * EPS);
-    return o;
-}
-
 /* From v, which is the answer then */
 static icf_stats solve(const scene* s, icf_workspace* w, icf_real* v)
 {
@@ -259,7 +244,7 @@ enum { PAIRS = sizeof pairs / sizeof *pairs, TRIALS = 20 };
 // ------------------------------------------------------------------------------------------------
 // Prices
 
-static void test_prices(void)
+static void test_price_is_that_of_the_force(void)
 {
     const double h = IN_FLOAT ? 3e-3 : 1e-6, most = IN_FLOAT ? 3e-2 : 1e-6;
     int trial, i, k;
@@ -313,7 +298,7 @@ static void test_prices(void)
 }
 
 /* The Hessian with the dual of friction, which Newton's method takes, against that of the twin */
-static void test_duals(void)
+static void test_dual_hessian_of_the_twin(void)
 {
     int trial, i, k;
     random_seed(SEED);
@@ -430,7 +415,7 @@ static int sensitivity_agrees(scene* s, icf_workspace* w, const icf_real* v)
     return switching > 0 || sqrt(off) <= most * sqrt(size);
 }
 
-static void test_solves(void)
+static void test_solves_as_the_twin(void)
 {
     const double near = IN_FLOAT ? 1e-3 : 1e-8;
     int i, k, trial, from_near = 0, disagree = 0;
@@ -520,7 +505,7 @@ static int32_t switching_at(int32_t law, int32_t model, icf_real vn)
     return switching;
 }
 
-static void test_switching(void)
+static void test_switching_at_its_end(void)
 {
     int i;
     for (i = 0; i < PAIRS; i++) {
@@ -534,7 +519,7 @@ static void test_switching(void)
     }
 }
 
-static void test_bounds(void)
+static void test_numbers_behind_the_last_are_refused(void)
 {
     const icf_real v0[3] = {0, 0, 0};
     icf_contact c = icf_default_contact();
@@ -553,10 +538,10 @@ static void test_bounds(void)
 }
 
 TEST_LIST = {
-    {"prices",    test_prices   },
-    {"duals",     test_duals    },
-    {"solves",    test_solves   },
-    {"switching", test_switching},
-    {"bounds",    test_bounds   },
-    {NULL,        NULL          }
+    {"price_is_that_of_the_force",          test_price_is_that_of_the_force         },
+    {"dual_hessian_of_the_twin",            test_dual_hessian_of_the_twin           },
+    {"solves_as_the_twin",                  test_solves_as_the_twin                 },
+    {"switching_at_its_end",                test_switching_at_its_end               },
+    {"numbers_behind_the_last_are_refused", test_numbers_behind_the_last_are_refused},
+    {NULL,                                  NULL                                    }
 };

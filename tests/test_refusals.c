@@ -20,15 +20,7 @@
 #endif
 #endif
 
-#define R(x) ((icf_real)(x))
-
-#define EXPECT(call, expected) \
-    do { \
-        icf_result result_ = (call); \
-        TEST_CHECK_(result_ == (expected), "%s: %s, not %s", #call, icf_result_string(result_), \
-                    icf_result_string(expected)); \
-    } while (0)
-#define OK(call) EXPECT(call, ICF_RESULT_OK)
+#define EXPECT(call, expected) CHECK_RESULT(call, expected)
 
 // ------------------------------------------------------------------------------------------------
 // Fields, and how they are damaged
@@ -219,6 +211,14 @@ static void damage_all(const subject* s, const field* table, size_t count, size_
         if (f.rule == AXIS) damage_axis(s, &f);
     }
     TEST_CHECK_(s->call() == ICF_RESULT_OK, "%s was not put back", s->name);
+}
+
+static void damage_call(subject* s, const char* name, icf_result (*call)(void), const field* table,
+                        size_t count)
+{
+    s->name = name;
+    s->call = call;
+    damage_all(s, table, count, 0);
 }
 
 /* Every field stands in its table: there is no more between two than what the next is aligned by. */
@@ -493,7 +493,7 @@ static void check_complete_behind(const char* name, size_t front, const field* t
     check_complete(name, all, count + 1, bytes);
 }
 
-static void test_tables(void)
+static void test_tables_list_every_field(void)
 {
 #define COMPLETE(type, table) check_complete(#type, table, COUNT_OF(table), sizeof(type))
     COMPLETE(icf_contact, contact_fields);
@@ -612,7 +612,7 @@ static void expect_contact(const char* what, icf_contact c, icf_result expected)
     if (expected < 0) TEST_CHECK_(contact_term_state() == before, "%s: changed", what);
 }
 
-static void test_contacts(void)
+static void test_fields_of_contacts(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     subject s = {"icf_contact_term_make", (unsigned char*)&a_contact, call_contact_term,
@@ -689,7 +689,7 @@ static void row_rules(field* table, int32_t kind)
     if (kind == ICF_ROW_DRY_FRICTION) rule_of(table, COUNT_OF(row_fields), "effort", FROM_ZERO);
 }
 
-static void test_rows(void)
+static void test_fields_of_rows(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     subject s = {"icf_row_term_make", (unsigned char*)&a_row, call_row_term,
@@ -1441,13 +1441,9 @@ static void test_world_defs(void)
 
     memcpy(table, world_fields, sizeof table);
     room_is(table, COUNT_OF(table), ICF_RESULT_OK);
-    s.name = "icf_world_bytes";
-    s.call = call_world_bytes;
-    damage_all(&s, table, COUNT_OF(table), 0);
-    s.name = "icf_world_set_def";
-    s.call = call_world_set_def;
+    damage_call(&s, "icf_world_bytes", call_world_bytes, table, COUNT_OF(table));
     s.state = here_state;
-    damage_all(&s, table, COUNT_OF(table), 0);
+    damage_call(&s, "icf_world_set_def", call_world_set_def, table, COUNT_OF(table));
     s.name = "icf_world_create";
     s.call = call_world_create;
     for (bytes = 0; bytes < COUNT_OF(table); bytes++) {
@@ -1484,7 +1480,7 @@ static void test_world_defs(void)
 }
 
 /* A world moves where it fits, and nowhere else. */
-static void test_moves(void)
+static void test_moves_of_worlds(void)
 {
     static const int32_t need[4] = {8, 6, 3, 0};
     static uint64_t large[1 << 16];
@@ -1571,42 +1567,32 @@ static icf_result call_frames(void)
                             a_body_def.center, &a, &b);
 }
 
-static void test_bodies(void)
+static icf_body_def good_body(void)
+{
+    icf_body_def d = icf_default_body_def();
+    d.pose.p.x = 1;
+    d.velocity.y = 2;
+    d.center.z = 1;
+    return d;
+}
+
+static void test_fields_of_bodies(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
+    const icf_body_def good = good_body();
     subject s = {"icf_body_create", (unsigned char*)&a_body_def, call_body_create,
                  here_state,        ICF_RESULT_NOT_FINITE,       NULL};
-    icf_real* m;
-    icf_body_def good;
     int i;
     here_make();
-    a_body_def = icf_default_body_def();
-    a_body_def.pose.p.x = 1;
-    a_body_def.velocity.y = 2;
-    a_body_def.center.z = 1;
-    good = a_body_def;
+    a_body_def = good;
     damage_all(&s, body_fields, COUNT_OF(body_fields), 0);
-    s.name = "icf_body_set_def";
-    s.call = call_body_set_def;
-    damage_all(&s, body_fields, COUNT_OF(body_fields), 0);
-    s.name = "icf_body_set_pose";
-    s.call = call_set_pose;
-    damage_all(&s, body_fields + 2, 2, 0);
-    s.name = "icf_body_set_velocity";
-    s.call = call_set_velocity;
-    damage_all(&s, body_fields + 4, 2, 0);
-    s.name = "icf_body_apply_force";
-    s.call = call_apply_force;
-    damage_all(&s, body_fields + 4, 2, 0);
-    s.name = "icf_body_apply_impulse";
-    s.call = call_apply_impulse;
-    damage_all(&s, body_fields + 4, 2, 0);
-    s.name = "icf_body_apply_torque";
-    s.call = call_apply_torque;
-    damage_all(&s, body_fields + 4, 1, 0);
-    s.name = "icf_world_frames";
-    s.call = call_frames;
-    damage_all(&s, body_fields + 4, 1, 0);
+    damage_call(&s, "icf_body_set_def", call_body_set_def, body_fields, COUNT_OF(body_fields));
+    damage_call(&s, "icf_body_set_pose", call_set_pose, body_fields + 2, 2);
+    damage_call(&s, "icf_body_set_velocity", call_set_velocity, body_fields + 4, 2);
+    damage_call(&s, "icf_body_apply_force", call_apply_force, body_fields + 4, 2);
+    damage_call(&s, "icf_body_apply_impulse", call_apply_impulse, body_fields + 4, 2);
+    damage_call(&s, "icf_body_apply_torque", call_apply_torque, body_fields + 4, 1);
+    damage_call(&s, "icf_world_frames", call_frames, body_fields + 4, 1);
     a_body_def.center = icf_vec3_make(0, 0, 0);
     EXPECT(call_frames(), bad);
     a_body_def.center = icf_vec3_make(0, 0, R(1e-6));
@@ -1616,9 +1602,24 @@ static void test_bodies(void)
         EXPECT(call_frames(), ICF_RESULT_NOT_FINITE);
         (&a_body_def.center.x)[i] = 1;
     }
+    EXPECT(icf_body_create(NULL, &good, &named_body), bad);
+    EXPECT(icf_body_create(&here.w, NULL, &named_body), bad);
+    EXPECT(icf_body_create(&here.w, &good, NULL), bad);
+    EXPECT(icf_body_set_def(&here.w, here.body[4], NULL), bad);
+    EXPECT(icf_body_get_def(&here.w, here.body[4], NULL), bad);
+    EXPECT(icf_body_get_state(&here.w, here.body[4], NULL), bad);
+    EXPECT(icf_body_get_next(&here.w, here.body[4], NULL), bad);
+    EXPECT(icf_body_velocity_at(&here.w, here.body[4], good.center, NULL), bad);
+    here_end();
+}
 
-    /* inertias that no body has: symmetric, with nothing below 0 */
-    s.call = call_body_create;
+/* Inertias that no body has: those that bodies have are symmetric, with nothing below 0 */
+static void test_inertias_of_no_body(void)
+{
+    const icf_body_def good = good_body();
+    icf_real* m;
+    int i;
+    here_make();
     for (i = 0; i < 9; i++) {
         uint64_t before = here_state();
         a_body_def = good;
@@ -1656,8 +1657,15 @@ static void test_bodies(void)
     EXPECT(call_body_create(), ICF_RESULT_NOT_SPD);
     a_body_def.inertia.y.z = a_body_def.inertia.z.y = R(0.09);
     OK(call_body_create());
+    here_end();
+}
 
-    /* quaternions of hardly any length, and of any other */
+/* Quaternions of hardly any length, and of any other */
+static void test_lengths_of_poses(void)
+{
+    const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
+    int i;
+    here_make();
     for (i = 0; i < 4; i++) {
         icf_transform pose = icf_transform_identity();
         icf_real* x = &pose.q.x;
@@ -1671,8 +1679,14 @@ static void test_bodies(void)
         x[i] = R(1.1e3);
         EXPECT(icf_body_set_pose(&here.w, here.body[4], pose), bad);
     }
+    here_end();
+}
 
-    /* what a joint holds goes where that has it */
+/* What a joint holds goes where that has it. */
+static void test_bodies_held_by_joints(void)
+{
+    const icf_body_def good = good_body();
+    here_make();
     a_body_def = good;
     EXPECT(icf_body_set_pose(&here.w, here.body[0], good.pose), ICF_RESULT_BAD_STATE);
     EXPECT(icf_body_set_velocity(&here.w, here.body[0], good.velocity, good.velocity),
@@ -1685,19 +1699,11 @@ static void test_bodies(void)
     a_body_def.kind = ICF_BODY_DYNAMIC;
     a_body_def.locks = ICF_LOCK_TURN_Z;
     EXPECT(icf_body_set_def(&here.w, here.body[0], &a_body_def), ICF_RESULT_BAD_STATE);
-    EXPECT(icf_body_create(NULL, &good, &named_body), bad);
-    EXPECT(icf_body_create(&here.w, NULL, &named_body), bad);
-    EXPECT(icf_body_create(&here.w, &good, NULL), bad);
-    EXPECT(icf_body_set_def(&here.w, here.body[4], NULL), bad);
-    EXPECT(icf_body_get_def(&here.w, here.body[4], NULL), bad);
-    EXPECT(icf_body_get_state(&here.w, here.body[4], NULL), bad);
-    EXPECT(icf_body_get_next(&here.w, here.body[4], NULL), bad);
-    EXPECT(icf_body_velocity_at(&here.w, here.body[4], good.center, NULL), bad);
     here_end();
 }
 
 /* Inertias of random numbers, of all sizes: those are refused that have a principal minor below 0 */
-static void test_inertias(void)
+static void test_random_inertias(void)
 {
     int trial, i, accepted = 0, refused = 0;
     icf_body b;
@@ -1807,8 +1813,20 @@ static void check_reals(const char* name, const icf_real* x, const icf_real* y, 
     }
 }
 
-#define BACK(field) \
-    check_reals(#field, (const icf_real*)&back.field, (const icf_real*)&d.field, sizeof d.field)
+/* Every field of a struct, as its table lists them, is what was given */
+static void check_back(const void* back, const void* given, const field* table, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const field* f = &table[i];
+        const char *x = (const char*)back + f->at, *y = (const char*)given + f->at;
+        if (f->rule == FINITE || f->rule == FROM_ZERO || f->rule == ABOVE_ZERO || f->rule == AXIS)
+            check_reals(f->name, (const icf_real*)(const void*)x, (const icf_real*)(const void*)y,
+                        f->bytes);
+        else
+            TEST_CHECK_(!memcmp(x, y, f->bytes), "%s", f->name);
+    }
+}
 
 static icf_quat turned(int i)
 {
@@ -1841,24 +1859,15 @@ static void test_body_comes_back(void)
         if (set) OK(icf_body_set_def(&here.w, b, &d));
         if (!set) OK(icf_body_create(&here.w, &d, &b));
         OK(icf_body_get_def(&here.w, b, &back));
-        BACK(pose);
-        BACK(velocity);
-        BACK(angular_velocity);
-        BACK(mass);
-        BACK(center);
-        BACK(inertia);
-        BACK(linear_damping);
-        BACK(angular_damping);
-        BACK(gravity_scale);
-        TEST_CHECK(back.user == d.user && back.locks == d.locks && back.kind == d.kind);
-        TEST_CHECK(back.cookie == d.cookie);
+        check_back(&back, &d, body_fields, COUNT_OF(body_fields));
     }
     here_end();
 }
 
+static const int position_count[6] = {1, 1, 4, 3, 2, 0}, velocity_count[6] = {1, 1, 3, 3, 2, 0};
+
 static void test_joint_comes_back(void)
 {
-    static const int positions[6] = {1, 1, 4, 3, 2, 0}, velocities[6] = {1, 1, 3, 3, 2, 0};
     int set, kind, i;
     for (kind = 0; kind <= ICF_JOINT_WELD; kind++) {
         icf_joint j;
@@ -1872,18 +1881,18 @@ static void test_joint_comes_back(void)
             d.parent_frame.p = icf_vec3_make(1, 2, 3);
             d.child_frame.q = turned(1);
             d.child_frame.p = icf_vec3_make(4, 5, 6);
-            count_reals(&n, d.position, positions[kind]);
-            count_reals(&n, d.velocity, velocities[kind]);
-            count_reals(&n, d.rest, positions[kind]);
+            count_reals(&n, d.position, position_count[kind]);
+            count_reals(&n, d.velocity, velocity_count[kind]);
+            count_reals(&n, d.rest, position_count[kind]);
             count_reals(&n, &d.stiffness, 2);
             count_reals(&n, &d.rotor_inertia, 2);
             count_reals(&n, &d.dry_friction, 1);
             count_reals(&n, d.lower, 3);
             count_reals(&n, d.upper, 3);
             count_reals(&n, &d.motor_stiffness, 2);
-            count_reals(&n, d.target, positions[kind]);
-            count_reals(&n, d.target_velocity, velocities[kind]);
-            count_reals(&n, d.feedforward, velocities[kind]);
+            count_reals(&n, d.target, position_count[kind]);
+            count_reals(&n, d.target_velocity, velocity_count[kind]);
+            count_reals(&n, d.feedforward, velocity_count[kind]);
             count_reals(&n, &d.effort, 1);
             d.user = (uint64_t)1 << 40 | 9;
             if (set) OK(icf_joint_set_def(&here.w, j, &d));
@@ -1894,27 +1903,7 @@ static void test_joint_comes_back(void)
                 icf_quat turn = icf_quat_normalize(icf_quat_make(x[0], x[1], x[2], x[3]));
                 memcpy(x, &turn, sizeof turn);
             }
-            BACK(parent_frame);
-            BACK(child_frame);
-            BACK(position);
-            BACK(velocity);
-            BACK(rest);
-            BACK(stiffness);
-            BACK(damping);
-            BACK(rotor_inertia);
-            BACK(gear_ratio);
-            BACK(dry_friction);
-            BACK(lower);
-            BACK(upper);
-            BACK(motor_stiffness);
-            BACK(motor_damping);
-            BACK(target);
-            BACK(target_velocity);
-            BACK(feedforward);
-            BACK(effort);
-            TEST_CHECK(back.user == d.user && back.kind == kind && back.cookie == d.cookie);
-            TEST_CHECK(!memcmp(&back.parent, &d.parent, sizeof d.parent));
-            TEST_CHECK(!memcmp(&back.child, &d.child, sizeof d.child));
+            check_back(&back, &d, joint_fields, COUNT_OF(joint_fields));
         }
         here_end();
     }
@@ -1951,19 +1940,7 @@ static void test_constraint_comes_back(void)
             if (set) OK(icf_constraint_set_def(&here.w, c, &d));
             if (!set) OK(icf_constraint_create(&here.w, &d, &c));
             OK(icf_constraint_get_def(&here.w, c, &back));
-            BACK(a_frame);
-            BACK(b_frame);
-            BACK(lower);
-            BACK(upper);
-            BACK(stiffness);
-            BACK(damping);
-            BACK(length);
-            BACK(ratio);
-            BACK(offset);
-            TEST_CHECK(back.user == d.user && back.kind == kind && back.cookie == d.cookie);
-            TEST_CHECK(!memcmp(&back.a, &d.a, sizeof d.a) && !memcmp(&back.b, &d.b, sizeof d.b));
-            TEST_CHECK(back.joints == d.joints && !memcmp(back.joint, d.joint, sizeof d.joint));
-            TEST_CHECK(!memcmp(back.number, d.number, sizeof d.number));
+            check_back(&back, &d, constraint_fields, COUNT_OF(constraint_fields));
         }
         here_end();
     }
@@ -1983,8 +1960,8 @@ static void test_world_comes_back(void)
     d.bodies = 1; /* capacities stay */
     OK(icf_world_set_def(&here.w, &d));
     OK(icf_world_get_def(&here.w, &back));
-    BACK(gravity);
-    BACK(tolerance);
+    check_reals("gravity", &back.gravity.x, &d.gravity.x, sizeof d.gravity);
+    check_reals("tolerance", &back.tolerance, &d.tolerance, sizeof d.tolerance);
     TEST_CHECK(back.method == d.method && back.substeps == 5 && back.model == d.model);
     TEST_CHECK(back.settle == 1 && back.iterations == 77 && back.bodies == 64);
     TEST_CHECK(back.joints == 64 && back.constraints == 16 && back.contacts == 256);
@@ -2008,7 +1985,7 @@ static icf_result call_joint_set_def(void)
     return icf_joint_set_def(&here.w, named_joint, &a_joint_def);
 }
 
-static void test_joints(void)
+static void test_fields_of_joints(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     static field table[COUNT_OF(joint_fields)];
@@ -2051,10 +2028,8 @@ static void test_joints(void)
         }
         a_joint_def = good;
         OK(icf_joint_create(&here.w, &a_joint_def, &named_joint));
-        s.name = "icf_joint_set_def";
-        s.call = call_joint_set_def;
         s.fixed = "kind";
-        damage_all(&s, table, COUNT_OF(table), 0);
+        damage_call(&s, "icf_joint_set_def", call_joint_set_def, table, COUNT_OF(table));
         EXPECT(icf_joint_set_def(&here.w, named_joint, NULL), bad);
         EXPECT(icf_joint_get_def(&here.w, named_joint, NULL), bad);
         EXPECT(icf_joint_get_state(&here.w, named_joint, NULL), bad);
@@ -2128,7 +2103,6 @@ static void test_joint_bodies(void)
 
 /* The arrays of numbers of a joint: one that is missing is refused but by set_target, and every number that
    the joint has is looked at, the last one too, and no further one. */
-static const int position_count[6] = {1, 1, 4, 3, 2, 0}, velocity_count[6] = {1, 1, 3, 3, 2, 0};
 
 static icf_result call_numbers(int which, icf_joint j, const icf_real* x)
 {
@@ -2263,7 +2237,7 @@ static icf_result call_constraint_set_def(void)
     return icf_constraint_set_def(&here.w, named_constraint, &a_constraint_def);
 }
 
-static void test_constraints(void)
+static void test_fields_of_constraints(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     static field table[COUNT_OF(constraint_fields)];
@@ -2326,10 +2300,8 @@ static void test_constraints(void)
         }
         a_constraint_def = good;
         OK(icf_constraint_create(&here.w, &good, &named_constraint));
-        s.name = "icf_constraint_set_def";
-        s.call = call_constraint_set_def;
         s.fixed = "kind";
-        damage_all(&s, table, COUNT_OF(table), 0);
+        damage_call(&s, "icf_constraint_set_def", call_constraint_set_def, table, COUNT_OF(table));
         EXPECT(icf_constraint_set_def(&here.w, named_constraint, NULL), bad);
         EXPECT(icf_constraint_get_def(&here.w, named_constraint, NULL), bad);
         EXPECT(icf_constraint_get_state(&here.w, named_constraint, NULL), bad);
@@ -2379,7 +2351,7 @@ static icf_result call_dump_step(void)
     return icf_world_dump_step(&here.w, term_given.dt, NULL, 0, &length);
 }
 
-static void test_touches(void)
+static void test_fields_of_touches(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     static field table[COUNT_OF(contact_fields)];
@@ -2415,12 +2387,8 @@ static void test_touches(void)
     s.given = (unsigned char*)&term_given;
     s.call = call_try;
     damage_all(&s, term_fields, 1, 0);
-    s.name = "icf_world_dump_step";
-    s.call = call_dump_step;
-    damage_all(&s, term_fields, 1, 0);
-    s.name = "icf_world_step";
-    s.call = call_step;
-    damage_all(&s, term_fields, 1, 0);
+    damage_call(&s, "icf_world_dump_step", call_dump_step, term_fields, 1);
+    damage_call(&s, "icf_world_step", call_step, term_fields, 1);
 
     EXPECT(icf_world_step(NULL, 1), bad);
     EXPECT(icf_world_try(NULL, 1), bad);
@@ -2468,25 +2436,41 @@ static const char* const bad_name[BAD_NAMES] = {"destroyed",
                                                 "of another world",
                                                 "of generation 0"};
 
-/* index, generation of name i; live is one that is there, free one of a slot that is free */
-static void bad_name_make(int i, const uint32_t live[2], const uint32_t before[2],
-                          const uint32_t gone[2], uint32_t end, uint32_t name[2])
+/* A body, joint, constraint or collider */
+typedef struct slot_name {
+    uint32_t index, generation;
+} slot_name;
+
+#define NAME_OF(thing) name_of((thing).index, (thing).generation)
+
+static slot_name name_of(uint32_t index, uint32_t generation)
 {
-    name[0] = live[0];
-    name[1] = live[1];
+    slot_name n;
+    n.index = index;
+    n.generation = generation;
+    return n;
+}
+
+typedef struct names {
+    slot_name live, before; /* one that is there, and the one that its slot had before */
+    slot_name destroyed;
+    uint32_t end; /* slots */
+} names;
+
+static slot_name bad_name_of(int i, const names* n)
+{
+    slot_name name = n->live;
     switch (i) {
-    case 0: memcpy(name, gone, 2 * sizeof *name); break;
-    case 1: memcpy(name, before, 2 * sizeof *name); break;
-    case 2:
-        name[0] = gone[0];
-        name[1] = gone[1] + 1;
-        break;
-    case 3: name[1]++; break;
-    case 4: name[0] = 0xffffffffu; break;
-    case 5: name[0] = end; break;
-    case 6: name[0] = 1000; break;
-    default: name[1] = 0; break;
+    case 0: name = n->destroyed; break;
+    case 1: name = n->before; break;
+    case 2: name = name_of(n->destroyed.index, n->destroyed.generation + 1); break;
+    case 3: name.generation++; break;
+    case 4: name.index = 0xffffffffu; break;
+    case 5: name.index = n->end; break;
+    case 6: name.index = 1000; break;
+    default: name.generation = 0; break;
     }
+    return name;
 }
 
 static union {
@@ -2512,16 +2496,54 @@ static int out_is_untouched(void)
     return 1;
 }
 
+/* Call number `which`, of the thing of a name; text: how it is written */
+typedef icf_result named_call(int which, slot_name n, const char** text);
+
+/* What the world says beside BAD_ARGUMENT */
+enum { NO_MORE = 0, A_REASON = 1, WHICH_ONE = 2 };
+
+static void refuse_bad_names(int which, named_call* call, const names* n, uint64_t (*state)(void),
+                             int says)
+{
+    int i;
+    for (i = 0; i < BAD_NAMES; i++) {
+        const slot_name bad = bad_name_of(i, n);
+        const uint64_t hash = state();
+        const char* text = "";
+        icf_result result;
+        here.w.reason = NULL;
+        result = call(which, bad, &text);
+        TEST_CHECK_(result == ICF_RESULT_BAD_ARGUMENT, "%s of a name %s: %s", text, bad_name[i],
+                    icf_result_string(result));
+        TEST_CHECK_(state() == hash && out_is_untouched(), "%s of a name %s: changed", text,
+                    bad_name[i]);
+        if (says & A_REASON) TEST_CHECK_(here.w.reason != NULL, "%s: no reason", text);
+        if (says & WHICH_ONE)
+            TEST_CHECK_(here.w.which == (int32_t)bad.index, "%s: of %ld", text, (long)here.w.which);
+    }
+}
+
+static void check_good_name(int which, named_call* call, slot_name n, icf_result expected)
+{
+    const char* text = "";
+    const icf_result result = call(which, n, &text);
+    TEST_CHECK_(result == expected, "%s: %s, not %s", text, icf_result_string(result),
+                icf_result_string(expected));
+}
+
 enum { BODY_CALLS = 21 };
 
-static icf_result call_with_body(int which, icf_body b, const char** name)
+static icf_result call_with_body(int which, slot_name n, const char** text)
 {
+    icf_body b;
     icf_vec3 v = icf_vec3_make(1, 0, 0);
     icf_body none;
     icf_result result;
     memset(&none, 0, sizeof none);
     memset(&out, 0x5a, sizeof out);
-#define CALL(call) *name = #call, result = call
+    b.index = n.index;
+    b.generation = n.generation;
+#define CALL(call) *text = #call, result = call
     switch (which) {
     case 0: CALL(icf_body_get_def(&here.w, b, &out.def)); break;
     case 1: CALL(icf_body_get_state(&here.w, b, &out.state)); break;
@@ -2571,53 +2593,38 @@ static icf_result call_with_body(int which, icf_body b, const char** name)
 
 static void test_body_names(void)
 {
-    int which, i;
-    const char* name = "";
+    int which;
     for (which = 0; which <= BODY_CALLS; which++) {
+        names n;
         here_make();
         a_body_def = icf_default_body_def();
         OK(icf_world_step(&here.w, R(1e-3)));
-        for (i = 0; i < BAD_NAMES; i++) {
-            uint32_t live[2], before[2], gone[2], made[2];
-            icf_body b;
-            uint64_t hash = here_state();
-            icf_result result;
-            live[0] = here.body[4].index, live[1] = here.body[4].generation;
-            before[0] = here.before.index, before[1] = here.before.generation;
-            gone[0] = here.destroyed.index, gone[1] = here.destroyed.generation;
-            bad_name_make(i, live, before, gone, (uint32_t)icf_world_body_count(&here.w), made);
-            b.index = made[0];
-            b.generation = made[1];
-            here.w.reason = NULL;
-            result = call_with_body(which, b, &name);
-            TEST_CHECK_(result == ICF_RESULT_BAD_ARGUMENT, "%s of a name %s: %s", name, bad_name[i],
-                        icf_result_string(result));
-            TEST_CHECK_(here_state() == hash && out_is_untouched(), "%s of a name %s: changed",
-                        name, bad_name[i]);
-            if (which > 8) TEST_CHECK_(here.w.reason != NULL, "%s: no reason", name);
-            if (which > 8 && which != 17 && which != 18 && which < 19)
-                TEST_CHECK_(here.w.which == (int32_t)b.index, "%s: of %ld", name,
-                            (long)here.w.which);
-        }
-        /* and one that is there: a body that forces move and no joint holds, or one that has a joint */
-        {
-            icf_result result = call_with_body(which, here.body[which == 8 ? 6 : 4], &name);
-            icf_result expected = which == 15 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
-            TEST_CHECK_(result == expected || (which == 7 && result == ICF_RESULT_OK), "%s: %s",
-                        name, icf_result_string(result));
-        }
+        n.live = NAME_OF(here.body[4]);
+        n.before = NAME_OF(here.before);
+        n.destroyed = NAME_OF(here.destroyed);
+        n.end = (uint32_t)icf_world_body_count(&here.w);
+        refuse_bad_names(which, call_with_body, &n, here_state,
+                         which <= 8   ? NO_MORE
+                         : which < 17 ? A_REASON | WHICH_ONE
+                                      : A_REASON);
+        /* a body that forces move and no joint holds, or one that has a joint */
+        check_good_name(which, call_with_body, NAME_OF(here.body[which == 8 ? 6 : 4]),
+                        which == 15 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK);
         here_end();
     }
 }
 
 enum { JOINT_CALLS = 12 };
 
-static icf_result call_with_joint(int which, icf_joint j, const char** name)
+static icf_result call_with_joint(int which, slot_name n, const char** text)
 {
+    icf_joint j;
     static const icf_real x[4] = {R(0.1), R(0.2), R(0.3), R(0.4)};
     icf_result result;
     int i;
     memset(&out, 0x5a, sizeof out);
+    j.index = n.index;
+    j.generation = n.generation;
     switch (which) {
     case 0: CALL(icf_joint_get_def(&here.w, j, &out.joint)); break;
     case 1: CALL(icf_joint_get_state(&here.w, j, &out.joint_state)); break;
@@ -2644,42 +2651,30 @@ static icf_result call_with_joint(int which, icf_joint j, const char** name)
 
 static void test_joint_names(void)
 {
-    int which, i;
-    const char* name = "";
+    int which;
     for (which = 0; which <= JOINT_CALLS; which++) {
-        icf_result result;
+        names n;
         here_make();
         OK(icf_joint_get_def(&here.w, here.joint[0], &a_joint_def));
-        for (i = 0; i < BAD_NAMES; i++) {
-            uint32_t live[2], before[2], gone[2], made[2];
-            icf_joint j;
-            uint64_t hash = here_state();
-            live[0] = here.joint[0].index, live[1] = here.joint[0].generation;
-            before[0] = here.joint_before.index, before[1] = here.joint_before.generation;
-            gone[0] = here.joint_destroyed.index, gone[1] = here.joint_destroyed.generation;
-            bad_name_make(i, live, before, gone, 6, made);
-            j.index = made[0];
-            j.generation = made[1];
-            here.w.reason = NULL;
-            result = call_with_joint(which, j, &name);
-            TEST_CHECK_(result == ICF_RESULT_BAD_ARGUMENT, "%s of a name %s: %s", name, bad_name[i],
-                        icf_result_string(result));
-            TEST_CHECK_(here_state() == hash && out_is_untouched(), "%s of a name %s: changed",
-                        name, bad_name[i]);
-            if (which > 2) TEST_CHECK_(here.w.reason != NULL, "%s: no reason", name);
-        }
-        result = call_with_joint(which, here.joint[0], &name);
-        TEST_CHECK_(result == ICF_RESULT_OK, "%s: %s", name, icf_result_string(result));
+        n.live = NAME_OF(here.joint[0]);
+        n.before = NAME_OF(here.joint_before);
+        n.destroyed = NAME_OF(here.joint_destroyed);
+        n.end = 6;
+        refuse_bad_names(which, call_with_joint, &n, here_state, which > 2 ? A_REASON : NO_MORE);
+        check_good_name(which, call_with_joint, n.live, ICF_RESULT_OK);
         here_end();
     }
 }
 
 enum { CONSTRAINT_CALLS = 4 };
 
-static icf_result call_with_constraint(int which, icf_constraint c, const char** name)
+static icf_result call_with_constraint(int which, slot_name n, const char** text)
 {
+    icf_constraint c;
     icf_result result;
     memset(&out, 0x5a, sizeof out);
+    c.index = n.index;
+    c.generation = n.generation;
     switch (which) {
     case 0: CALL(icf_constraint_get_def(&here.w, c, &out.constraint)); break;
     case 1: CALL(icf_constraint_get_state(&here.w, c, &out.constraint_state)); break;
@@ -2694,33 +2689,18 @@ static icf_result call_with_constraint(int which, icf_constraint c, const char**
 
 static void test_constraint_names(void)
 {
-    int which, i;
-    const char* name = "";
+    int which;
     for (which = 0; which <= CONSTRAINT_CALLS; which++) {
-        icf_result result;
+        names n;
         here_make();
         OK(icf_constraint_get_def(&here.w, here.constraint[0], &a_constraint_def));
-        for (i = 0; i < BAD_NAMES; i++) {
-            uint32_t live[2], before[2], gone[2], made[2];
-            icf_constraint c;
-            uint64_t hash = here_state();
-            live[0] = here.constraint[0].index, live[1] = here.constraint[0].generation;
-            before[0] = here.constraint_before.index, before[1] = here.constraint_before.generation;
-            gone[0] = here.constraint_destroyed.index;
-            gone[1] = here.constraint_destroyed.generation;
-            bad_name_make(i, live, before, gone, 3, made);
-            c.index = made[0];
-            c.generation = made[1];
-            here.w.reason = NULL;
-            result = call_with_constraint(which, c, &name);
-            TEST_CHECK_(result == ICF_RESULT_BAD_ARGUMENT, "%s of a name %s: %s", name, bad_name[i],
-                        icf_result_string(result));
-            TEST_CHECK_(here_state() == hash && out_is_untouched(), "%s of a name %s: changed",
-                        name, bad_name[i]);
-            if (which > 2) TEST_CHECK_(here.w.reason != NULL, "%s: no reason", name);
-        }
-        result = call_with_constraint(which, here.constraint[0], &name);
-        TEST_CHECK_(result == ICF_RESULT_OK, "%s: %s", name, icf_result_string(result));
+        n.live = NAME_OF(here.constraint[0]);
+        n.before = NAME_OF(here.constraint_before);
+        n.destroyed = NAME_OF(here.constraint_destroyed);
+        n.end = 3;
+        refuse_bad_names(which, call_with_constraint, &n, here_state,
+                         which > 2 ? A_REASON : NO_MORE);
+        check_good_name(which, call_with_constraint, n.live, ICF_RESULT_OK);
         here_end();
     }
 }
@@ -2757,7 +2737,7 @@ static void shape_rules(field* table, int32_t kind)
     rule_of(table, n, "half.z", ABOVE_ZERO);
 }
 
-static void test_shapes(void)
+static void test_fields_of_shapes(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     const icf_transform origin = icf_transform_identity();
@@ -2900,13 +2880,9 @@ static void test_broad_phase(void)
     a_box.upper = icf_vec3_make(1, 1, 1);
     s.given = (unsigned char*)&a_box;
     s.not_finite = ICF_RESULT_NOT_FINITE;
-    s.name = "icf_broad_phase_add";
-    s.call = call_broad_add;
-    damage_all(&s, box_fields, 2, 0);
+    damage_call(&s, "icf_broad_phase_add", call_broad_add, box_fields, 2);
     OK(icf_broad_phase_add(broad, 0, &a_box, 0));
-    s.name = "icf_broad_phase_move";
-    s.call = call_broad_move;
-    damage_all(&s, box_fields, 2, 0);
+    damage_call(&s, "icf_broad_phase_move", call_broad_move, box_fields, 2);
     for (i = 0; i < 3; i++) {
         icf_real* x = &a_box.lower.x + i;
         *x = 1;
@@ -3088,9 +3064,7 @@ static void test_scene_defs(void)
     memcpy(table, scene_fields, sizeof table);
     room_is(table, COUNT_OF(table), ICF_RESULT_OK);
     room_is(world_table, COUNT_OF(world_table), ICF_RESULT_OK);
-    s.name = "icf_scene_bytes";
-    s.call = call_scene_bytes;
-    damage_all(&s, table, COUNT_OF(table), 0);
+    damage_call(&s, "icf_scene_bytes", call_scene_bytes, table, COUNT_OF(table));
     damage_all(&s, world_table, COUNT_OF(world_table), at);
     s.name = "icf_scene_create";
     s.call = call_scene_create;
@@ -3119,7 +3093,7 @@ static void test_scene_defs(void)
     TEST_CHECK(!icf_scene_bytes(NULL) && !other.memory);
 }
 
-static void test_colliders(void)
+static void test_fields_of_colliders(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     static field table[COUNT_OF(shape_fields)], more[COUNT_OF(collider_fields)];
@@ -3233,12 +3207,8 @@ static void test_scene_calls(void)
     good_term_numbers();
     term_given.dt = R(1e-3);
     damage_all(&s, term_fields, 1, 0);
-    s.name = "icf_scene_detect";
-    s.call = call_detect;
-    damage_all(&s, term_fields, 1, 0);
-    s.name = "icf_scene_solve";
-    s.call = call_solve_scene;
-    damage_all(&s, term_fields, 1, 0);
+    damage_call(&s, "icf_scene_detect", call_detect, term_fields, 1);
+    damage_call(&s, "icf_scene_solve", call_solve_scene, term_fields, 1);
     s.name = "icf_scene_add";
     s.call = call_scene_pose;
     s.given = (unsigned char*)&a_body_def;
@@ -3321,10 +3291,13 @@ static void test_scene_calls(void)
 
 enum { COLLIDER_CALLS = 3 };
 
-static icf_result call_with_collider(int which, icf_collider c, const char** name)
+static icf_result call_with_collider(int which, slot_name n, const char** text)
 {
+    icf_collider c;
     icf_result result;
     memset(&out, 0x5a, sizeof out);
+    c.index = n.index;
+    c.generation = n.generation;
     switch (which) {
     case 0: CALL(icf_collider_get_def(&stage.s, c, &out.collider)); break;
     case 1:
@@ -3339,29 +3312,16 @@ static icf_result call_with_collider(int which, icf_collider c, const char** nam
 static void test_collider_names(void)
 {
     int which, i;
-    const char* name = "";
     for (which = 0; which <= COLLIDER_CALLS; which++) {
-        icf_result result;
+        names n;
         stage_make();
         OK(icf_collider_get_def(&stage.s, stage.collider[1], &a_collider_def));
-        for (i = 0; i < BAD_NAMES; i++) {
-            uint32_t live[2], before[2], gone[2], made[2];
-            icf_collider c;
-            uint64_t hash = stage_state();
-            live[0] = stage.collider[1].index, live[1] = stage.collider[1].generation;
-            before[0] = stage.before.index, before[1] = stage.before.generation;
-            gone[0] = stage.destroyed.index, gone[1] = stage.destroyed.generation;
-            bad_name_make(i, live, before, gone, 6, made);
-            c.index = made[0];
-            c.generation = made[1];
-            result = call_with_collider(which, c, &name);
-            TEST_CHECK_(result == ICF_RESULT_BAD_ARGUMENT, "%s of a name %s: %s", name, bad_name[i],
-                        icf_result_string(result));
-            TEST_CHECK_(stage_state() == hash && out_is_untouched(), "%s of a name %s: changed",
-                        name, bad_name[i]);
-        }
-        result = call_with_collider(which, stage.collider[1], &name);
-        TEST_CHECK_(result == ICF_RESULT_OK, "%s: %s", name, icf_result_string(result));
+        n.live = NAME_OF(stage.collider[1]);
+        n.before = NAME_OF(stage.before);
+        n.destroyed = NAME_OF(stage.destroyed);
+        n.end = 6;
+        refuse_bad_names(which, call_with_collider, &n, stage_state, NO_MORE);
+        check_good_name(which, call_with_collider, n.live, ICF_RESULT_OK);
         icf_scene_destroy(&stage.s);
     }
     /* bodies that are none, for colliders */
@@ -3379,7 +3339,7 @@ static void test_collider_names(void)
 }
 
 /* A free slot is given once, however its collider went and however many steps ago */
-static void test_slots(void)
+static void test_slots_are_given_once(void)
 {
     icf_collider c[8];
     int i, k, way;
@@ -3425,7 +3385,7 @@ static icf_result call_dense_solve(void)
     return icf_dense_solve(arguments[0], dense, arguments[1], x, arguments[2], arguments[3]);
 }
 
-static void test_dense(void)
+static void test_arguments_of_dense(void)
 {
     const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
     static const int32_t good[4] = {3, 4, 2, 4};
@@ -3458,38 +3418,41 @@ static void test_dense(void)
 }
 
 TEST_LIST = {
-    {"tables",                test_tables               },
-    {"contacts",              test_contacts             },
-    {"rows",                  test_rows                 },
-    {"law_check",             test_law_check            },
-    {"solve_fields",          test_solve_fields         },
-    {"solve_arrays",          test_solve_arrays         },
-    {"solve_indices",         test_solve_indices        },
-    {"solve_calls",           test_solve_calls          },
-    {"world_defs",            test_world_defs           },
-    {"moves",                 test_moves                },
-    {"bodies",                test_bodies               },
-    {"inertias",              test_inertias             },
-    {"body_comes_back",       test_body_comes_back      },
-    {"joint_comes_back",      test_joint_comes_back     },
-    {"constraint_comes_back", test_constraint_comes_back},
-    {"world_comes_back",      test_world_comes_back     },
-    {"joints",                test_joints               },
-    {"joint_bodies",          test_joint_bodies         },
-    {"joint_numbers",         test_joint_numbers        },
-    {"joint_target",          test_joint_target         },
-    {"constraints",           test_constraints          },
-    {"touches",               test_touches              },
-    {"body_names",            test_body_names           },
-    {"joint_names",           test_joint_names          },
-    {"constraint_names",      test_constraint_names     },
-    {"shapes",                test_shapes               },
-    {"broad_phase",           test_broad_phase          },
-    {"scene_defs",            test_scene_defs           },
-    {"colliders",             test_colliders            },
-    {"scene_calls",           test_scene_calls          },
-    {"collider_names",        test_collider_names       },
-    {"slots",                 test_slots                },
-    {"dense",                 test_dense                },
-    {NULL,                    NULL                      }
+    {"tables_list_every_field", test_tables_list_every_field},
+    {"fields_of_contacts",      test_fields_of_contacts     },
+    {"fields_of_rows",          test_fields_of_rows         },
+    {"law_check",               test_law_check              },
+    {"solve_fields",            test_solve_fields           },
+    {"solve_arrays",            test_solve_arrays           },
+    {"solve_indices",           test_solve_indices          },
+    {"solve_calls",             test_solve_calls            },
+    {"world_defs",              test_world_defs             },
+    {"moves_of_worlds",         test_moves_of_worlds        },
+    {"fields_of_bodies",        test_fields_of_bodies       },
+    {"inertias_of_no_body",     test_inertias_of_no_body    },
+    {"lengths_of_poses",        test_lengths_of_poses       },
+    {"bodies_held_by_joints",   test_bodies_held_by_joints  },
+    {"random_inertias",         test_random_inertias        },
+    {"body_comes_back",         test_body_comes_back        },
+    {"joint_comes_back",        test_joint_comes_back       },
+    {"constraint_comes_back",   test_constraint_comes_back  },
+    {"world_comes_back",        test_world_comes_back       },
+    {"fields_of_joints",        test_fields_of_joints       },
+    {"joint_bodies",            test_joint_bodies           },
+    {"joint_numbers",           test_joint_numbers          },
+    {"joint_target",            test_joint_target           },
+    {"fields_of_constraints",   test_fields_of_constraints  },
+    {"fields_of_touches",       test_fields_of_touches      },
+    {"body_names",              test_body_names             },
+    {"joint_names",             test_joint_names            },
+    {"constraint_names",        test_constraint_names       },
+    {"fields_of_shapes",        test_fields_of_shapes       },
+    {"broad_phase",             test_broad_phase            },
+    {"scene_defs",              test_scene_defs             },
+    {"fields_of_colliders",     test_fields_of_colliders    },
+    {"scene_calls",             test_scene_calls            },
+    {"collider_names",          test_collider_names         },
+    {"slots_are_given_once",    test_slots_are_given_once   },
+    {"arguments_of_dense",      test_arguments_of_dense     },
+    {NULL,                      NULL                        }
 };

@@ -16,13 +16,6 @@
 #include "acutest.h"
 #include "util.h"
 
-#define R(x) ((icf_real)(x))
-#define OK(call) \
-    do { \
-        icf_result result_ = (call); \
-        TEST_CHECK_(result_ == ICF_RESULT_OK, "%s: %s", #call, icf_result_string(result_)); \
-    } while (0)
-
 enum { BODIES = 6, JOINTS = 4, CONSTRAINTS = 4, SAVED = 1 << 15 };
 
 static icf_scene scene, other;
@@ -428,7 +421,7 @@ static void test_world_contacts(void)
     end(100, 16);
 }
 
-static void test_scene(void)
+static void test_damaged_numbers_of_scenes(void)
 {
     int i, k;
     begin();
@@ -539,12 +532,12 @@ static void test_scene_pairs(void)
 }
 
 TEST_LIST = {
-    {"world_header",      test_world_header     },
-    {"world_bodies",      test_world_bodies     },
-    {"world_joints",      test_world_joints     },
-    {"world_constraints", test_world_constraints},
-    {"world_contacts",    test_world_contacts   },
-    {"scene",             test_scene            },
-    {"scene_pairs",       test_scene_pairs      },
-    {NULL,                NULL                  }
+    {"world_header",              test_world_header             },
+    {"world_bodies",              test_world_bodies             },
+    {"world_joints",              test_world_joints             },
+    {"world_constraints",         test_world_constraints        },
+    {"world_contacts",            test_world_contacts           },
+    {"damaged_numbers_of_scenes", test_damaged_numbers_of_scenes},
+    {"scene_pairs",               test_scene_pairs              },
+    {NULL,                        NULL                          }
 };

@@ -13,9 +13,7 @@
 #include "acutest.h"
 #include "util.h"
 
-#define R(x) ((icf_real)(x))
-#define OK(call) TEST_CHECK_((call) == ICF_RESULT_OK, "%s", #call)
-#define IS(call, what) TEST_CHECK_((call) == ICF_RESULT_##what, "%s is not " #what, #call)
+#define IS(call, what) CHECK_RESULT(call, ICF_RESULT_##what)
 
 #ifdef ICF_FLOAT
 #define TOLERANCE 1e-6
@@ -212,7 +210,7 @@ static double stand(icf_scene* s, const icf_body* body, int count, double size, 
     return fastest;
 }
 
-static void stack_of_boxes(void)
+static void test_stack_of_boxes_rests(void)
 {
     icf_scene s;
     icf_body b[10];
@@ -235,7 +233,7 @@ static void stack_of_boxes(void)
 }
 
 /* each a little off and turned, so that nothing is symmetric */
-static void crooked_stack(void)
+static void test_crooked_stack_rests(void)
 {
     icf_scene s;
     icf_body b[10];
@@ -256,7 +254,7 @@ static void crooked_stack(void)
     icf_scene_destroy(&s);
 }
 
-static void stack_of_cards(void)
+static void test_stack_of_cards_rests(void)
 {
     icf_scene s;
     icf_body b[10];
@@ -275,7 +273,7 @@ static void stack_of_cards(void)
 /* Ten rows of bricks with gaps between them, for a minute. Where the pile sank in the bricks lean, and what leans
    creeps: on a slope a at slip_tolerance tan(a) / friction, and the slopes are as the pile is soft. So bricks of
    stone are at rest to what double holds, and those of rubber are not. In float places are too far from each other */
-static void pyramid(void)
+static void test_pyramid_stands_a_minute(void)
 {
     static const struct {
         double half, stiffness, most, most_float;
@@ -312,7 +310,7 @@ static void pyramid(void)
 
 /* and of 1 m, each turned, whose faces meet in 4 to 8 points that come and go: what is left is that friction
    creeps */
-static void heavy_pyramid(void)
+static void test_heavy_pyramid_only_creeps(void)
 {
     icf_scene s;
     icf_body b[21];
@@ -337,7 +335,7 @@ static void heavy_pyramid(void)
 }
 
 /* A box on a post, turned by 45 degrees, meets it in eight points, and sinks in as on four */
-static void eight_points(void)
+static void test_eight_points_carry_as_four(void)
 {
     double height[2];
     int k;
@@ -360,7 +358,7 @@ static void eight_points(void)
 
 /* A collider that is destroyed while it touches: what it touched hears of it with the next step, though its slot
    has a new one by then, and though the scene has grown */
-static void ended_by_destruction(void)
+static void test_destruction_ends_touches(void)
 {
     icf_scene s;
     icf_collider_def d = icf_default_collider_def();
@@ -405,7 +403,7 @@ static void ended_by_destruction(void)
 }
 
 /* in a box of walls: a plate on four lying capsules, a box on it, a plate on four balls, boxes */
-static void mixed_stack(void)
+static void test_mixed_stack_rests(void)
 {
     icf_scene s;
     icf_body b[16];
@@ -455,7 +453,7 @@ static void meddle(icf_scene* s, const icf_body* body, int k)
     if (k % 31 == 30) OK(icf_body_set_pose(&s->world, body[k % MANY], at(0.1 * (k % 5), 0, 1.8)));
 }
 
-static void same_script(void)
+static void test_same_script_same_hash(void)
 {
     icf_scene s[2];
     icf_body body[2][MANY];
@@ -491,7 +489,7 @@ static icf_scene_def roomy(void)
 
 /* saved in mid-fall: a scene of memory full of garbage, one that served for something else, and the one
    that goes on agree for ever; what the broad phase went through does not matter */
-static void save_and_load(void)
+static void test_save_and_load_goes_on_alike(void)
 {
     icf_scene s, fresh = {0}, used;
     icf_scene_def def = roomy();
@@ -553,7 +551,7 @@ static void save_and_load(void)
 }
 
 /* loaded, the events of the next step are those that would have been */
-static void events_after_load(void)
+static void test_events_after_load(void)
 {
     icf_scene s, t;
     icf_body body[MANY];
@@ -585,7 +583,7 @@ static void events_after_load(void)
 }
 
 /* a load of bytes of which any bit was changed is refused, and leaves all as it was */
-static void damaged(void)
+static void test_damaged_bytes_are_refused(void)
 {
     icf_scene s, t;
     icf_body body[4];
@@ -651,7 +649,7 @@ static void damaged(void)
 }
 
 /* a scene that grew and grew, and one that had room, in the caller's memory, exactly enough */
-static void growth(void)
+static void test_growth_plays_as_room(void)
 {
     icf_scene s = {0}, t = {0};
     icf_scene_def small = icf_default_scene_def(), large = roomy();
@@ -680,7 +678,7 @@ static void growth(void)
 
 /* between steps nobody notices that a scene grows: its events, touches and rays are what they were. With
    room for nothing at all the first pair has its place, too */
-static void growth_is_silent(void)
+static void test_growth_is_silent(void)
 {
     icf_scene s = {0};
     icf_scene_def none = icf_default_scene_def();
@@ -708,7 +706,7 @@ static void growth_is_silent(void)
 }
 
 /* what is refused changes nothing, and goes on when its reason is gone */
-static void all_or_nothing(void)
+static void test_refused_calls_change_nothing(void)
 {
     icf_scene s = {0};
     icf_scene_def def = icf_default_scene_def();
@@ -813,7 +811,7 @@ static int touches(icf_scene* s)
     return icf_world_touch_count(&s->world) > 0;
 }
 
-static void filters(void)
+static void test_filters_of_pairs(void)
 {
     static const struct {
         uint32_t category_a, mask_a, category_b, mask_b;
@@ -866,7 +864,7 @@ static void filters(void)
 }
 
 /* static, kinematic and dynamic, each with each; two shapes of one body; joints */
-static void never_meet(void)
+static void test_pairs_that_never_meet(void)
 {
     int i, k;
     for (i = 0; i < 3; i++) {
@@ -925,7 +923,7 @@ static const icf_scene_event* event_of(const icf_scene* s, icf_body a, icf_body 
 }
 
 /* a ball falls through a sensor, and slowly or fast, it enters once, and leaves once */
-static void sensors(void)
+static void test_sensors_enter_and_leave_once(void)
 {
     int fast;
     for (fast = 0; fast < 3; fast++) {
@@ -965,7 +963,7 @@ static void sensors(void)
 }
 
 /* bodies go, and what is on them; names are not given twice */
-static void names(void)
+static void test_names_are_not_given_twice(void)
 {
     icf_scene s;
     icf_body ball, box;
@@ -1024,7 +1022,7 @@ static void names(void)
 }
 
 /* what is nothing is refused */
-static void nothing(void)
+static void test_nothing_is_refused(void)
 {
     icf_scene s = {0};
     icf_scene_def def = icf_default_scene_def(), bad;
@@ -1063,7 +1061,7 @@ static void nothing(void)
 // ------------------------------------------------------------------------------------------------
 // Events and touches
 
-static void bouncing(void)
+static void test_bouncing_begins_and_ends(void)
 {
     icf_scene s;
     icf_body ball, ground;
@@ -1111,7 +1109,7 @@ static void bouncing(void)
 }
 
 /* every touch is of the colliders that it is said to be of, and the events are their sums */
-static void touch_colliders(void)
+static void test_touches_are_of_their_colliders(void)
 {
     icf_scene s;
     icf_body body[MANY];
@@ -1183,7 +1181,7 @@ static void touch_colliders(void)
 }
 
 /* the touches are the caller's between detection and solve */
-static void edited(void)
+static void test_touches_edited_before_the_solve(void)
 {
     icf_scene s;
     icf_body box[2], platform;
@@ -1234,7 +1232,7 @@ static void edited(void)
 }
 
 /* a step that was written in between goes on as if it was not */
-static void dumped(void)
+static void test_dumped_steps_go_on_alike(void)
 {
     icf_scene s[2];
     int i, k;
@@ -1274,7 +1272,7 @@ static icf_material frictionless(void* user, const icf_material* a, const icf_ma
     return m;
 }
 
-static void combining(void)
+static void test_materials_combined_by_the_caller(void)
 {
     icf_scene s;
     icf_body box;
@@ -1293,7 +1291,7 @@ static void combining(void)
 // ------------------------------------------------------------------------------------------------
 // Mechanics
 
-static void densities(void)
+static void test_densities_make_masses(void)
 {
     icf_scene s;
     icf_body_def def = icf_default_body_def();
@@ -1355,7 +1353,7 @@ static void densities(void)
     icf_scene_destroy(&s);
 }
 
-static void compounds(void)
+static void test_compounds_fall_as_one(void)
 {
     icf_scene s;
     icf_body_def def = icf_default_body_def();
@@ -1402,7 +1400,7 @@ static void compounds(void)
 }
 
 /* a lift that rises and drives, and a belt: a box goes with them */
-static void carried(void)
+static void test_carried_by_lift_and_belt(void)
 {
     icf_scene s;
     icf_body_def def = icf_default_body_def();
@@ -1446,7 +1444,7 @@ static void carried(void)
 /* Thin cards of any size that tumble, half round in a step at 188 rad/s: the middle of none gets under the floor
    by more than half of what the card reaches, whichever model, floor and number of points; 0.26 of it was the most
    of 2000 cards, and 5 times what it reaches where only the lowest face of a card touched. */
-static void tumbling_cards(void)
+static void test_tumbling_cards_stay_above(void)
 {
     int k, n, count = more(150, 2000);
     random_seed(SEED + 100);
@@ -1486,7 +1484,7 @@ static void tumbling_cards(void)
 }
 
 /* what is fast and thin stays on its side */
-static void tunnels(void)
+static void test_thin_and_fast_do_not_tunnel(void)
 {
     int k, i;
     double speeds[4] = {5, 50, 300, 1000};
@@ -1548,7 +1546,7 @@ static void tunnels(void)
 
 /* A small ball on a long arm goes as fast as the arm takes it, whatever its size: what it gets to in a step
    is found before, and it does not get through. The body's centre of mass is not where its axes are. */
-static void swings(void)
+static void test_swings_do_not_pass(void)
 {
     static const int signs[2] = {1, -1};
     const double r = 0.05, size = 0.02, arm = 0.8, w = 20, lift = 0.3;
@@ -1600,7 +1598,7 @@ static void create_of(icf_scene* s, int model, double gravity)
 /* A ball at rest near a thin wall is hit by a fast one that never gets to the wall itself, so that nothing
    tells of the wall before the step is solved: what the blow sets in motion, at 0.7 of that speed or so,
    stays on its side all the same. Once more with a third ball between them. */
-static void relayed(void)
+static void test_blow_relayed_to_a_wall(void)
 {
     static const double speeds[6] = {20, 40, 60, 100, 200, 400}, gaps[2] = {0.05, 0.2};
     static const double walls[3] = {0.01, 0.05, 0.2};
@@ -1711,7 +1709,7 @@ static int struck_in(int walls, int pairs, int contacts, uint64_t expected)
     return seen == ICF_RESULT_OK && result < 0;
 }
 
-static void second_look_without_room(void)
+static void test_second_look_without_room(void)
 {
     int walls, k, refused = 0;
     for (walls = 0; walls <= 3; walls++) {
@@ -1727,7 +1725,7 @@ static void second_look_without_room(void)
 /* All pairs that there is room for touch, and nothing else is near: the second look finds the same ones. What
    comes behind them is events, first of all that of a ball whose shape was destroyed while it touched: in a scene just
    loaded it is there alone. It stays as it is in ample room. */
-static void second_look_of_full_pairs(void)
+static void test_second_look_of_full_pairs(void)
 {
     enum { FULL = 4 };
     icf_scene s[3];
@@ -1782,7 +1780,7 @@ static void second_look_of_full_pairs(void)
 }
 
 /* A scene that grows in the second look, whether or not touches come of it, does what one with ample room does */
-static void second_look_grows(void)
+static void test_second_look_grows(void)
 {
     int walls, pairs, contacts;
     for (walls = 0; walls <= 3; walls++) {
@@ -1806,7 +1804,7 @@ static void second_look_grows(void)
 /* A ball that spins comes down on the floor, or meets another one that does. They meet within the step, and
    friction acts on each at its own surface, not halfway across the gap that was between them when the step
    began: what it takes from the spin is what it gives to the motion, times the radius. */
-static void spin_on_landing(void)
+static void test_spin_on_landing(void)
 {
     static const double gaps[5] = {0, 0.05, 0.1, 0.2, 0.3}, r[2] = {0.1, 0.15};
     const double v = 20, w = 100;
@@ -1855,7 +1853,7 @@ static void spin_on_landing(void)
 
 /* Two rigid materials together are as hard as a step can tell: none is refused, and what falls, or begins in
    overlap, comes to rest at the surface. */
-static void rigid(void)
+static void test_rigid_on_rigid_rests(void)
 {
     static const double heights[3] = {2, 0.4, 0.5};
     int model, k, i;
@@ -1991,7 +1989,7 @@ static void corner_check(const corner* c, const char* when, double speed, double
    What is held creeps where friction jams it off the middle, and does not tremble; none is faster than walls
    make it; overlap is let out no faster than by walls that open, and 1 / dissipation, 0.1 m/s, from each wall
    that stands. A box that stands askew by 3 degrees is turned flat. */
-static void moving_corner(void)
+static void test_box_in_closing_walls(void)
 {
     static const double sizes[3] = {0.005, 0.05, 0.5}, speeds[2] = {0.1, 1};
     int k, all = more(216, 432);
@@ -2038,7 +2036,7 @@ static void moving_corner(void)
 }
 
 /* real boxes on a ramp: they stay below the angle of friction, and slide as they should above it */
-static void ramp(void)
+static void test_ramp_at_the_angle_of_friction(void)
 {
     double slope[3] = {0.4, 0.48, 0.6};
     int k;
@@ -2069,7 +2067,7 @@ static void ramp(void)
 }
 
 /* the coefficient of restitution falls with dissipation and is what the manual says */
-static void restitution(void)
+static void test_restitution_of_the_manual(void)
 {
     double d[4] = {0, 0.02, 0.1, 1}, e[4];
     int k, i;
@@ -2105,7 +2103,7 @@ static void restitution(void)
 }
 
 /* hundreds fall into a box: all stay in it, nothing gains energy, the momenta are those of the weights */
-static void drop(void)
+static void test_hundreds_dropped_stay_in(void)
 {
     static icf_body body[1000];
     icf_scene s;
@@ -2139,7 +2137,7 @@ static void drop(void)
 }
 
 /* two that meet in the air keep their momenta together, and their centre falls as it should */
-static void momenta(void)
+static void test_momenta_of_two_that_meet(void)
 {
     icf_scene s;
     icf_body a, b;
@@ -2171,7 +2169,7 @@ static void momenta(void)
 // ------------------------------------------------------------------------------------------------
 // Questions
 
-static void rays(void)
+static void test_rays_hit_the_first(void)
 {
     icf_scene s;
     icf_body body[MANY];
@@ -2267,7 +2265,7 @@ static void rays(void)
     icf_scene_destroy(&s);
 }
 
-static void debug_lines(void)
+static void test_debug_lines_draw_touches_and_joints(void)
 {
     static icf_line lines[20000];
     icf_scene s;
@@ -2374,50 +2372,50 @@ static void test_refused_look(void)
 }
 
 TEST_LIST = {
-    {"stack_of_boxes",     stack_of_boxes           },
-    {"crooked_stack",      crooked_stack            },
-    {"stack_of_cards",     stack_of_cards           },
-    {"pyramid",            pyramid                  },
-    {"heavy_pyramid",      heavy_pyramid            },
-    {"eight_points",       eight_points             },
-    {"destruction",        ended_by_destruction     },
-    {"mixed_stack",        mixed_stack              },
-    {"same_script",        same_script              },
-    {"save_and_load",      save_and_load            },
-    {"events_after_load",  events_after_load        },
-    {"damaged",            damaged                  },
-    {"growth_is_silent",   growth_is_silent         },
-    {"growth",             growth                   },
-    {"all_or_nothing",     all_or_nothing           },
-    {"filters",            filters                  },
-    {"never_meet",         never_meet               },
-    {"sensors",            sensors                  },
-    {"names",              names                    },
-    {"nothing",            nothing                  },
-    {"bouncing",           bouncing                 },
-    {"touch_colliders",    touch_colliders          },
-    {"edited",             edited                   },
-    {"dumped",             dumped                   },
-    {"combining",          combining                },
-    {"densities",          densities                },
-    {"compounds",          compounds                },
-    {"carried",            carried                  },
-    {"tunnels",            tunnels                  },
-    {"tumbling_cards",     tumbling_cards           },
-    {"swings",             swings                   },
-    {"relayed",            relayed                  },
-    {"look_without_room",  second_look_without_room },
-    {"look_of_full_pairs", second_look_of_full_pairs},
-    {"look_that_grows",    second_look_grows        },
-    {"spin_on_landing",    spin_on_landing          },
-    {"rigid",              rigid                    },
-    {"moving_corner",      moving_corner            },
-    {"ramp",               ramp                     },
-    {"restitution",        restitution              },
-    {"drop",               drop                     },
-    {"momenta",            momenta                  },
-    {"rays",               rays                     },
-    {"debug_lines",        debug_lines              },
-    {"refused_look",       test_refused_look        },
-    {NULL,                 NULL                     }
+    {"stack_of_boxes_rests",                test_stack_of_boxes_rests               },
+    {"crooked_stack_rests",                 test_crooked_stack_rests                },
+    {"stack_of_cards_rests",                test_stack_of_cards_rests               },
+    {"pyramid_stands_a_minute",             test_pyramid_stands_a_minute            },
+    {"heavy_pyramid_only_creeps",           test_heavy_pyramid_only_creeps          },
+    {"eight_points_carry_as_four",          test_eight_points_carry_as_four         },
+    {"destruction_ends_touches",            test_destruction_ends_touches           },
+    {"mixed_stack_rests",                   test_mixed_stack_rests                  },
+    {"same_script_same_hash",               test_same_script_same_hash              },
+    {"save_and_load_goes_on_alike",         test_save_and_load_goes_on_alike        },
+    {"events_after_load",                   test_events_after_load                  },
+    {"damaged_bytes_are_refused",           test_damaged_bytes_are_refused          },
+    {"growth_is_silent",                    test_growth_is_silent                   },
+    {"growth_plays_as_room",                test_growth_plays_as_room               },
+    {"refused_calls_change_nothing",        test_refused_calls_change_nothing       },
+    {"filters_of_pairs",                    test_filters_of_pairs                   },
+    {"pairs_that_never_meet",               test_pairs_that_never_meet              },
+    {"sensors_enter_and_leave_once",        test_sensors_enter_and_leave_once       },
+    {"names_are_not_given_twice",           test_names_are_not_given_twice          },
+    {"nothing_is_refused",                  test_nothing_is_refused                 },
+    {"bouncing_begins_and_ends",            test_bouncing_begins_and_ends           },
+    {"touches_are_of_their_colliders",      test_touches_are_of_their_colliders     },
+    {"touches_edited_before_the_solve",     test_touches_edited_before_the_solve    },
+    {"dumped_steps_go_on_alike",            test_dumped_steps_go_on_alike           },
+    {"materials_combined_by_the_caller",    test_materials_combined_by_the_caller   },
+    {"densities_make_masses",               test_densities_make_masses              },
+    {"compounds_fall_as_one",               test_compounds_fall_as_one              },
+    {"carried_by_lift_and_belt",            test_carried_by_lift_and_belt           },
+    {"thin_and_fast_do_not_tunnel",         test_thin_and_fast_do_not_tunnel        },
+    {"tumbling_cards_stay_above",           test_tumbling_cards_stay_above          },
+    {"swings_do_not_pass",                  test_swings_do_not_pass                 },
+    {"blow_relayed_to_a_wall",              test_blow_relayed_to_a_wall             },
+    {"second_look_without_room",            test_second_look_without_room           },
+    {"second_look_of_full_pairs",           test_second_look_of_full_pairs          },
+    {"second_look_grows",                   test_second_look_grows                  },
+    {"spin_on_landing",                     test_spin_on_landing                    },
+    {"rigid_on_rigid_rests",                test_rigid_on_rigid_rests               },
+    {"box_in_closing_walls",                test_box_in_closing_walls               },
+    {"ramp_at_the_angle_of_friction",       test_ramp_at_the_angle_of_friction      },
+    {"restitution_of_the_manual",           test_restitution_of_the_manual          },
+    {"hundreds_dropped_stay_in",            test_hundreds_dropped_stay_in           },
+    {"momenta_of_two_that_meet",            test_momenta_of_two_that_meet           },
+    {"rays_hit_the_first",                  test_rays_hit_the_first                 },
+    {"debug_lines_draw_touches_and_joints", test_debug_lines_draw_touches_and_joints},
+    {"refused_look",                        test_refused_look                       },
+    {NULL,                                  NULL                                    }
 };

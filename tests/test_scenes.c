@@ -31,12 +31,6 @@ enum { MOST_STEPS = 30000 };
 enum { MOST_STEPS = 1000000 };
 #endif
 
-#ifdef ICF_FLOAT
-enum { IN_FLOAT = 1 };
-#else
-enum { IN_FLOAT = 0 };
-#endif
-
 enum { MODELS = 3, LAGGED = ICF_MODEL_LAGGED, SIMILAR = ICF_MODEL_SIMILAR, SAP = ICF_MODEL_SAP };
 
 // ------------------------------------------------------------------------------------------------
@@ -930,7 +924,7 @@ static void test_cylinder_tables(void)
 
 /* The library's own, of a planar joint, is |W| / 3 of the plane; that of a free body counts the other
    direction of friction, too: that is why the scenes pass it. */
-static void test_w(void)
+static void test_inverse_mass_of_planar_contacts(void)
 {
     static const scene_kind kinds[3] = {SCENE_BELT, SCENE_SPHERE, SCENE_ROD};
     int i, k, free_body;
@@ -964,22 +958,22 @@ static void test_w(void)
 }
 
 TEST_LIST = {
-    {"w",                  test_w                },
-    {"belt: motion",       test_belt_motion      },
-    {"belt: numbers",      test_belt_numbers     },
-    {"belt: tables",       test_belt_tables      },
-    {"glide: steady gaps", test_glide            },
-    {"sphere: motion",     test_sphere_motion    },
-    {"sphere: numbers",    test_sphere_numbers   },
-    {"sphere: tables",     test_sphere_tables    },
-    {"rod: motion",        test_rod_motion       },
-    {"rod: impact",        test_rod_impact       },
-    {"rod: numbers",       test_rod_numbers      },
-    {"rod: tables",        test_rod_tables       },
-    {"rod: dissipation",   test_rod_dissipation  },
-    {"cylinder: motion",   test_cylinder_motion  },
-    {"cylinder: energy",   test_cylinder_energy  },
-    {"cylinder: long run", test_cylinder_long_run},
-    {"cylinder: tables",   test_cylinder_tables  },
-    {NULL,                 NULL                  }
+    {"inverse_mass_of_planar_contacts", test_inverse_mass_of_planar_contacts},
+    {"belt: motion",                    test_belt_motion                    },
+    {"belt: numbers",                   test_belt_numbers                   },
+    {"belt: tables",                    test_belt_tables                    },
+    {"glide: steady gaps",              test_glide                          },
+    {"sphere: motion",                  test_sphere_motion                  },
+    {"sphere: numbers",                 test_sphere_numbers                 },
+    {"sphere: tables",                  test_sphere_tables                  },
+    {"rod: motion",                     test_rod_motion                     },
+    {"rod: impact",                     test_rod_impact                     },
+    {"rod: numbers",                    test_rod_numbers                    },
+    {"rod: tables",                     test_rod_tables                     },
+    {"rod: dissipation",                test_rod_dissipation                },
+    {"cylinder: motion",                test_cylinder_motion                },
+    {"cylinder: energy",                test_cylinder_energy                },
+    {"cylinder: long run",              test_cylinder_long_run              },
+    {"cylinder: tables",                test_cylinder_tables                },
+    {NULL,                              NULL                                }
 };

@@ -24,13 +24,6 @@ static int is_finite3(icf_vec3 v)
     return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
 }
 
-static int more(int count)
-{
-    const char* text = getenv("ICF_TEST_MORE");
-    int times = text ? atoi(text) : 1;
-    return count * (times > 0 ? times : 1);
-}
-
 /* ---- random shapes and poses */
 
 static icf_shape random_shape(int kind, double scale)
@@ -198,13 +191,13 @@ static void check_pair(int kind_a, int kind_b, int count)
     double worst = 0;
     int i, wrong = 0;
     random_seed(SEED + (uint32_t)(16 * kind_a + kind_b));
-    for (i = 0; i < more(count) && wrong < 3; i++) {
+    for (i = 0; i < times_more(count) && wrong < 3; i++) {
         random_scene(kind_a, kind_b, &c);
         wrong += !check_scene(&c, &worst);
     }
 }
 
-static void sphere_pairs(void)
+static void test_sphere_pairs(void)
 {
     check_pair(ICF_SHAPE_SPHERE, ICF_SHAPE_SPHERE, 20000);
     check_pair(ICF_SHAPE_SPHERE, ICF_SHAPE_CAPSULE, 20000);
@@ -212,19 +205,19 @@ static void sphere_pairs(void)
     check_pair(ICF_SHAPE_BOX, ICF_SHAPE_SPHERE, 5000);
 }
 
-static void capsule_pairs(void)
+static void test_capsule_pairs(void)
 {
     check_pair(ICF_SHAPE_CAPSULE, ICF_SHAPE_CAPSULE, 20000);
     check_pair(ICF_SHAPE_CAPSULE, ICF_SHAPE_BOX, 15000);
     check_pair(ICF_SHAPE_BOX, ICF_SHAPE_CAPSULE, 5000);
 }
 
-static void box_pairs(void)
+static void test_box_pairs(void)
 {
     check_pair(ICF_SHAPE_BOX, ICF_SHAPE_BOX, 15000);
 }
 
-static void half_space_pairs(void)
+static void test_half_space_pairs(void)
 {
     check_pair(ICF_SHAPE_SPHERE, ICF_SHAPE_HALF_SPACE, 10000);
     check_pair(ICF_SHAPE_CAPSULE, ICF_SHAPE_HALF_SPACE, 10000);
@@ -232,7 +225,7 @@ static void half_space_pairs(void)
     check_pair(ICF_SHAPE_HALF_SPACE, ICF_SHAPE_BOX, 5000);
 }
 
-static void two_half_spaces(void)
+static void test_two_half_spaces_are_refused(void)
 {
     icf_shape s = icf_half_space();
     icf_transform t = icf_transform_identity();
@@ -248,13 +241,13 @@ static void two_half_spaces(void)
    however near the core it is: an axis ten thousand times as long as that gap would magnify what is left along it */
 /* A capsule whose axis lies over an edge of a box, along it but for a slope, at a gap from nearly nothing on:
    of the two rims that are then as near the wrong one gave a normal along the face. */
-static void along_an_edge(void)
+static void test_capsule_along_an_edge(void)
 {
     const icf_shape box = icf_box(1, 1, 1);
     const icf_transform still = icf_transform_identity();
     int i, wrong = 0;
     random_seed(SEED + 10);
-    for (i = 0; i < more(20000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(20000) && wrong < 3; i++) {
         double length = random_between(2, 10), x = random_between(0, 0.5);
         double gap = sqrt(EPS) * pow(10, random_between(-0.5, 1));
         double slope = gap / length * random_between(1, 3);
@@ -273,11 +266,11 @@ static void along_an_edge(void)
     }
 }
 
-static void across_the_axis(void)
+static void test_normal_across_the_axis(void)
 {
     int i, wrong = 0, checked = 0;
     random_seed(SEED + 9);
-    for (i = 0; i < more(40000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(40000) && wrong < 3; i++) {
         scene c;
         icf_separation s;
         icf_vec3 z, side;
@@ -316,11 +309,11 @@ static int same3(icf_vec3 a, icf_vec3 b)
     return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-static void order(void)
+static void test_order_of_shapes_mirrors(void)
 {
     int i, wrong = 0;
     random_seed(SEED);
-    for (i = 0; i < more(300000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(300000) && wrong < 3; i++) {
         scene c;
         icf_separation s, t;
         int ok;
@@ -348,11 +341,11 @@ static void order(void)
     }
 }
 
-static void turned(void)
+static void test_turned_pair_same_distance(void)
 {
     int i, wrong = 0;
     random_seed(SEED + 1);
-    for (i = 0; i < more(200000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(200000) && wrong < 3; i++) {
         scene c;
         icf_separation s, t;
         icf_transform by;
@@ -375,11 +368,11 @@ static void turned(void)
     }
 }
 
-static void scaled(void)
+static void test_scaled_pair_scaled_distance(void)
 {
     int i, wrong = 0;
     random_seed(SEED + 2);
-    for (i = 0; i < more(200000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(200000) && wrong < 3; i++) {
         scene c;
         icf_separation s, t;
         static const double scales[4] = {1024, 1 / 1024.0, 1000, 1e-3};
@@ -408,11 +401,11 @@ static void scaled(void)
 
 /* ---- sweeps: B goes through A in small steps; the distance never changes by more than the step */
 
-static void sweeps(void)
+static void test_sweeps_change_no_faster_than_they_move(void)
 {
     int i, k, wrong = 0;
     random_seed(SEED + 3);
-    for (i = 0; i < more(3000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(3000) && wrong < 3; i++) {
         scene c;
         icf_vec3 way = random_direction(), start;
         double last = 0, step, length;
@@ -437,11 +430,11 @@ static void sweeps(void)
 }
 
 /* through touch, in steps of a part in 1e9 */
-static void touch(void)
+static void test_through_touch_in_tiny_steps(void)
 {
     int i, k, wrong = 0;
     random_seed(SEED + 4);
-    for (i = 0; i < more(5000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(5000) && wrong < 3; i++) {
         scene c;
         icf_separation s;
         icf_vec3 n, p;
@@ -467,7 +460,7 @@ static void touch(void)
 
 /* ---- poses that have a name */
 
-static void known(void)
+static void test_distances_known_by_hand(void)
 {
     icf_shape box = icf_box(1, 1, 1), ball = icf_sphere((icf_real)0.5),
               rod = icf_capsule((icf_real)0.25, 1);
@@ -519,11 +512,11 @@ static void known(void)
 
 /* ---- points and rays */
 
-static void points(void)
+static void test_points_to_shapes(void)
 {
     int i, wrong = 0;
     random_seed(SEED + 5);
-    for (i = 0; i < more(30000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(30000) && wrong < 3; i++) {
         scene c;
         icf_separation s;
         reference_shape a;
@@ -545,9 +538,9 @@ static void points(void)
 
 /* The point of the hit is on the surface, the ray reaches no surface before it, and a ray that
    misses stays outside all along */
-static void rays(void)
+static void test_rays_hit_the_surface_first(void)
 {
-    int i, k, wrong = 0, hits = 0, count = more(30000);
+    int i, k, wrong = 0, hits = 0, count = times_more(30000);
     random_seed(SEED + 6);
     for (i = 0; i < count && wrong < 3; i++) {
         scene c;
@@ -604,11 +597,11 @@ static void rays(void)
 
 /* ---- bounds */
 
-static void bounds(void)
+static void test_bounds_are_tight(void)
 {
     int i, k, wrong = 0;
     random_seed(SEED + 7);
-    for (i = 0; i < more(20000) && wrong < 3; i++) {
+    for (i = 0; i < times_more(20000) && wrong < 3; i++) {
         scene c;
         reference_shape a;
         icf_aabb box;
@@ -695,7 +688,7 @@ static void mass_of_grid(const icf_shape* s, int n, double* mass, double center[
     inertia[5] = -sum[9];
 }
 
-static void masses(void)
+static void test_masses_against_a_grid(void)
 {
     icf_shape s[4];
     icf_mass_properties m;
@@ -795,7 +788,7 @@ static void masses(void)
     }
 }
 
-static void checks(void)
+static void test_checks_of_shapes(void)
 {
     icf_shape s = icf_box(1, 1, 1);
     icf_real nan = (icf_real)NAN;
@@ -823,23 +816,23 @@ static void checks(void)
 }
 
 TEST_LIST = {
-    {"sphere_pairs",     sphere_pairs    },
-    {"capsule_pairs",    capsule_pairs   },
-    {"box_pairs",        box_pairs       },
-    {"half_space_pairs", half_space_pairs},
-    {"two_half_spaces",  two_half_spaces },
-    {"along_an_edge",    along_an_edge   },
-    {"across_the_axis",  across_the_axis },
-    {"order",            order           },
-    {"turned",           turned          },
-    {"scaled",           scaled          },
-    {"sweeps",           sweeps          },
-    {"touch",            touch           },
-    {"known",            known           },
-    {"points",           points          },
-    {"rays",             rays            },
-    {"bounds",           bounds          },
-    {"masses",           masses          },
-    {"checks",           checks          },
-    {NULL,               NULL            }
+    {"sphere_pairs",                           test_sphere_pairs                          },
+    {"capsule_pairs",                          test_capsule_pairs                         },
+    {"box_pairs",                              test_box_pairs                             },
+    {"half_space_pairs",                       test_half_space_pairs                      },
+    {"two_half_spaces_are_refused",            test_two_half_spaces_are_refused           },
+    {"capsule_along_an_edge",                  test_capsule_along_an_edge                 },
+    {"normal_across_the_axis",                 test_normal_across_the_axis                },
+    {"order_of_shapes_mirrors",                test_order_of_shapes_mirrors               },
+    {"turned_pair_same_distance",              test_turned_pair_same_distance             },
+    {"scaled_pair_scaled_distance",            test_scaled_pair_scaled_distance           },
+    {"sweeps_change_no_faster_than_they_move", test_sweeps_change_no_faster_than_they_move},
+    {"through_touch_in_tiny_steps",            test_through_touch_in_tiny_steps           },
+    {"distances_known_by_hand",                test_distances_known_by_hand               },
+    {"points_to_shapes",                       test_points_to_shapes                      },
+    {"rays_hit_the_surface_first",             test_rays_hit_the_surface_first            },
+    {"bounds_are_tight",                       test_bounds_are_tight                      },
+    {"masses_against_a_grid",                  test_masses_against_a_grid                 },
+    {"checks_of_shapes",                       test_checks_of_shapes                      },
+    {NULL,                                     NULL                                       }
 };

@@ -1,33 +1,14 @@
 /* Layer 9: the world: free bodies, contacts, constraints, blocks of memory. Trees: test_trees.c. */
 
-#include <assert.h>
+#define ICF_IMPLEMENTATION /* private functions are called as well */
+#include "tested.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-
-static long allocations;           /* of the library */
-static long allocations_left = -1; /* below 0: as many as there is memory for */
-
-static void* counted_malloc(size_t bytes)
-{
-    if (!allocations_left) return NULL;
-    if (allocations_left > 0) allocations_left--;
-    allocations++;
-    return malloc(bytes);
-}
-
-#define ICF_MALLOC(bytes) counted_malloc(bytes)
-#define ICF_FREE(pointer) free(pointer)
-#define ICF_ASSERT(x) assert(x)
-#define ICF_IMPLEMENTATION
-#include "../icf.h"
 
 #include "acutest.h"
 #include "icfp.h"
 #include "util.h"
 #include "world_util.h"
-
-#define NOT_A_NUMBER ((icf_real)NAN)
-#define INFINITE ((icf_real)HUGE_VAL)
 
 // ------------------------------------------------------------------------------------------------
 // Bodies alone
@@ -84,7 +65,7 @@ static void test_center_of_mass(void)
 }
 
 /* Momentum and angular momentum of bodies that nothing touches, with every method */
-static void test_momentum(void)
+static void test_momentum_is_kept(void)
 {
     int method, i;
     random_seed(SEED);
@@ -150,7 +131,7 @@ static void test_any_spin(void)
         icf_body_def d = icf_default_body_def();
         icf_diagnosis start, now;
         icf_world_def wd;
-        const double most = n % 20 ? 9 : sizeof(icf_real) == 4 ? 30 : 200;
+        const double most = n % 20 ? 9 : IN_FLOAT ? 30 : 200;
         double speed = pow(10, random_between(-1, most)), size,
                thin = pow(10, random_between(-4, 0));
         double loose = n % 4 ? 1 + thin : random_between(1, 3), off = 0;
@@ -338,7 +319,7 @@ static double elliptic(double k)
 
 /* A brick thrown about its middle axis turns over again and again: each time after the half period that
    Jacobi's functions have */
-static void test_dzhanibekov(void)
+static void test_brick_turns_over(void)
 {
     const double i1 = 1, i2 = 2, i3 = 2.6, w1 = 0.02, w2 = 5, w3 = 0.01, h = 0.002;
     const double e2 = i1 * w1 * w1 + i2 * w2 * w2 + i3 * w3 * w3;
@@ -378,7 +359,7 @@ static void test_dzhanibekov(void)
 }
 
 /* Locks: what is left is a motion in the plane, whatever pushes */
-static void test_locks(void)
+static void test_locks_leave_a_plane(void)
 {
     icf_world w = world_with(-9.81, 0);
     icf_body_def d = body_at(1, 0, 0.25, 1);
@@ -467,7 +448,7 @@ static void test_lock_while_turning(void)
 }
 
 /* What nothing can move touches nothing: a rigid contact of it, with torsion, has no limit that is a number. */
-static void test_held(void)
+static void test_rigid_contact_of_what_is_held(void)
 {
     int how;
     for (how = 0; how < 2; how++) {
@@ -561,7 +542,7 @@ static void test_step_in_step(void)
     icf_world_destroy(&w);
 }
 
-static void test_damping(void)
+static void test_damping_by_hand(void)
 {
     const double h = 0.02, c = 3, a = 5;
     int method, n = 50;
@@ -596,7 +577,7 @@ static void test_damping(void)
     }
 }
 
-static void test_forces(void)
+static void test_forces_add_up(void)
 {
     icf_world w = world_with(-10, 0);
     icf_body_def d = body_at(2, 0, 0, 0);
@@ -676,7 +657,7 @@ static void test_bad_masses(void)
     }
 }
 
-static void test_teleport(void)
+static void test_teleport_by_set_pose(void)
 {
     icf_world w = world_with(0, 0);
     icf_body_def d = body_at(1, 0, 0, 0);
@@ -734,7 +715,7 @@ static double slide(double angle, double mu, double speed, double h, double seco
     return (double)s.center.x;
 }
 
-static void test_incline(void)
+static void test_incline_creeps_or_slides(void)
 {
     const double mu = 0.5, critical = atan(mu), h = 0.002;
     double x, a;
@@ -756,7 +737,7 @@ static void test_incline(void)
 }
 
 /* v^2 / (2 mu g), nearer with shorter steps */
-static void test_puck(void)
+static void test_puck_slides_to_rest(void)
 {
     double exact = 2.0 * 2.0 / (2 * 0.4 * 9.81), off[2];
     int i;
@@ -823,7 +804,7 @@ static double bounce(double dissipation, double h_natural, double v, int model)
     return e;
 }
 
-static void test_restitution(void)
+static void test_restitution_of_the_manual(void)
 {
     /* the table of the manual */
     const double step[5] = {0.03, 0.1, 0.3, 1, 3}, table[5] = {0.95, 0.85, 0.63, 0.25, 0.05};
@@ -841,7 +822,7 @@ static void test_restitution(void)
 
 /* A disc, 2 mm thick at 1000 m/s, whose step is 17 m long, given to the world as soon as it is within
    that of the wall: it does not get through */
-static void test_speculative(void)
+static void test_speculative_disc_does_not_pass(void)
 {
     int method;
     for (method = 0; method < 3; method += 2) { /* not the midpoint rule: see ICF_METHOD_MIDPOINT */
@@ -865,7 +846,7 @@ static void test_speculative(void)
 }
 
 /* A platform carries a box away: first it slides, then it goes along */
-static void test_platform(void)
+static void test_platform_carries_a_box(void)
 {
     int how;
     for (how = 0; how < 2; how++) { /* 0: the platform moves; 1: its surface alone does */
@@ -904,7 +885,7 @@ static void test_platform(void)
 }
 
 /* The forces of touches carry the weight; their signs and axes, also with substeps and a tilted normal */
-static void test_weight(void)
+static void test_weight_in_forces_of_touches(void)
 {
     int substeps;
     for (substeps = 1; substeps <= 4; substeps += 3) {
@@ -999,7 +980,7 @@ static void test_mass_ratio(void)
 }
 
 /* A pair of touches begins, goes on and ends, and is told of once a step */
-static void test_events(void)
+static void test_events_are_told_once(void)
 {
     icf_world w = world_with(-9.81, 0);
     icf_body_def d = body_at(1, 0, 0, 0.0999);
@@ -1065,7 +1046,7 @@ static void test_events(void)
     icf_world_destroy(&w);
 }
 
-static void test_islands(void)
+static void test_islands_of_touches_and_joints(void)
 {
     icf_world w = world_with(-9.81, 0);
     icf_body b[9];
@@ -1173,7 +1154,7 @@ static void test_island_alone(void)
 }
 
 /* Without touches two substeps are two steps, to the bit; with them nearly */
-static void test_substeps(void)
+static void test_substeps_are_steps(void)
 {
     icf_world one = world_with(-9.81, 0), two = world_with(-9.81, 0);
     icf_world_def def;
@@ -1496,7 +1477,7 @@ static void test_slider_forces(void)
 }
 
 /* A spring between two bodies swings with the frequency that it has */
-static void test_spring(void)
+static void test_spring_between_bodies_swings(void)
 {
     icf_world w = world_with(0, ICF_METHOD_SYMPLECTIC_EULER);
     icf_body_def d = body_at(2, 0, 0, 0);
@@ -1530,7 +1511,7 @@ static void test_spring(void)
 // ------------------------------------------------------------------------------------------------
 // Names
 
-static void test_names(void)
+static void test_names_are_not_given_twice(void)
 {
     enum { MOST = 40 };
     icf_world w = world_with(0, 0);
@@ -1694,7 +1675,7 @@ static void test_destroy_takes_along(void)
 // ------------------------------------------------------------------------------------------------
 // Defs and diagnoses
 
-static void test_defs(void)
+static void test_defs_come_back(void)
 {
     icf_world w = world_with(-9.81, 0);
     icf_world_def a, b;
@@ -1753,7 +1734,7 @@ static void test_defs(void)
     icf_world_destroy(&w);
 }
 
-static void test_diagnose(void)
+static void test_diagnosis_by_hand(void)
 {
     icf_world w = world_with(0, 0);
     icf_world_def wd;
@@ -1795,7 +1776,7 @@ static void test_diagnose(void)
 }
 
 /* Energy before less energy after is what was dissipated, in short steps */
-static void test_dissipated(void)
+static void test_dissipated_is_energy_lost(void)
 {
     icf_world w = world_with(-9.81, 0);
     icf_contact c = icf_default_contact();
@@ -1839,7 +1820,7 @@ static void test_dissipated(void)
     }
 }
 
-static void test_materials(void)
+static void test_materials_are_combined(void)
 {
     icf_material a = icf_default_material(), b = a, m;
     icf_contact c = icf_default_contact(), d = c;
@@ -2022,9 +2003,9 @@ static void test_user_memory(void)
     OK(icf_world_init(&w, p, bytes, &def));
     scene_fill(&w);
     scene_fill(&mine);
-    before = allocations;
+    before = test_allocations;
     scene_play(&w, 200);
-    TEST_CHECK(allocations == before); /* a step allocates nothing */
+    TEST_CHECK(test_allocations == before); /* a step allocates nothing */
     scene_play(&mine, 200);
     TEST_CHECK(icf_world_hash(&w) == icf_world_hash(&mine));
     /* room for no more */
@@ -2085,7 +2066,7 @@ static void test_world_bytes(void)
 }
 
 /* A world that grows plays as one that has room from the start */
-static void test_growth(void)
+static void test_growth_plays_as_room(void)
 {
     icf_world_def small = small_world_def(0, 0, 0, 0), large = small_world_def(50, 50, 50, 500);
     icf_world a, b;
@@ -2126,13 +2107,13 @@ static void test_no_memory(void)
     memset(&w, 0, sizeof w);
     memset(&copy, 0, sizeof copy);
     small.solver = 64;
-    allocations_left = 0;
+    test_allocations_left = 0;
     CHECK_RESULT(icf_world_create(&w, &small), ICF_RESULT_NO_MEMORY);
-    allocations_left = -1;
+    test_allocations_left = -1;
     OK(icf_world_create(&w, &small));
     b = add_body(&w, &d);
     hash = icf_world_hash(&w);
-    allocations_left = 0;
+    test_allocations_left = 0;
     CHECK_RESULT(icf_body_create(&w, &d, &more), ICF_RESULT_NO_MEMORY);
     jd.child = b;
     CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_NO_MEMORY);
@@ -2141,11 +2122,11 @@ static void test_no_memory(void)
     t = touch_at(&w, no_body, b, vec(0, 0, 0), 0, 1);
     CHECK_RESULT(icf_world_add_touch(&w, &t), ICF_RESULT_NO_MEMORY);
     CHECK_RESULT(icf_world_clone(&copy, &w), ICF_RESULT_NO_MEMORY);
-    allocations_left = 1;
+    test_allocations_left = 1;
     OK(icf_world_add_touch(&w, &t));
     CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_NO_MEMORY);
     TEST_CHECK(hash == icf_world_hash(&w));
-    allocations_left = -1;
+    test_allocations_left = -1;
     OK(icf_world_step(&w, R(0.01)));
     icf_world_destroy(&w);
 }
@@ -2287,7 +2268,7 @@ static void test_saved_size(void)
 }
 
 /* Damaged bytes are refused, and the world stays as it was */
-static void test_damaged(void)
+static void test_damaged_bytes_are_refused(void)
 {
     icf_world_def def = small_world_def(20, 10, 5, 100);
     icf_world w, v;
@@ -2364,9 +2345,9 @@ static void test_load_too_large(void)
     CHECK_RESULT(icf_world_load(&user, saved, count), ICF_RESULT_TOO_SMALL);
     TEST_CHECK(hash == icf_world_hash(&user) && user.reason);
     hash = icf_world_hash(&own);
-    allocations_left = 0;
+    test_allocations_left = 0;
     CHECK_RESULT(icf_world_load(&own, saved, count), ICF_RESULT_NO_MEMORY);
-    allocations_left = -1;
+    test_allocations_left = -1;
     TEST_CHECK(hash == icf_world_hash(&own));
     OK(icf_world_load(&own, saved, count));
     TEST_CHECK(icf_world_hash(&own) == icf_world_hash(&big));
@@ -2381,7 +2362,7 @@ static void test_load_too_large(void)
 }
 
 /* The same calls, the same bits; and every part of the state counts */
-static void test_hash(void)
+static void test_hash_sees_every_part(void)
 {
     icf_world a = world_with(-9.81, 0), b = world_with(-9.81, 0);
     uint64_t hash;
@@ -2702,7 +2683,7 @@ static double wall_and_slope(int settle, const double friction[2], double slope,
     return change;
 }
 
-static void test_settle(void)
+static void test_settle_ends_chatter(void)
 {
     static const struct {
         double friction[2], slope, torque;
@@ -2982,7 +2963,7 @@ static void check_replayed(icf_world* w, icf_real dt)
 }
 
 /* Two worlds go on with the same bits where the problem of every step of one is written. */
-static void test_dump(void)
+static void test_dump_of_every_step_goes_on_alike(void)
 {
     int method, settle, i;
     for (method = 0; method < 3; method++) {
@@ -3177,67 +3158,67 @@ static void test_dump_room(void)
 }
 
 TEST_LIST = {
-    {"dump",                       test_dump                      },
-    {"dump_substeps",              test_dump_substeps             },
-    {"dump_refused",               test_dump_refused              },
-    {"dump_room",                  test_dump_room                 },
-    {"settle",                     test_settle                    },
-    {"settle_leaves_alone",        test_settle_leaves_alone       },
-    {"write_touches",              test_write_touches             },
-    {"free_fall",                  test_free_fall                 },
-    {"center_of_mass",             test_center_of_mass            },
-    {"momentum",                   test_momentum                  },
-    {"torque_free",                test_torque_free               },
-    {"any_spin",                   test_any_spin                  },
-    {"static_friction_uneven",     test_static_friction_uneven    },
-    {"rotation_order",             test_rotation_order            },
-    {"dzhanibekov",                test_dzhanibekov               },
-    {"step_in_step",               test_step_in_step              },
-    {"lock_while_turning",         test_lock_while_turning        },
-    {"held",                       test_held                      },
-    {"too_large",                  test_too_large                 },
-    {"locks",                      test_locks                     },
-    {"lock_inertia",               test_lock_inertia              },
-    {"damping",                    test_damping                   },
-    {"forces",                     test_forces                    },
-    {"bad_masses",                 test_bad_masses                },
-    {"teleport",                   test_teleport                  },
-    {"incline",                    test_incline                   },
-    {"puck",                       test_puck                      },
-    {"rolling_ball",               test_rolling_ball              },
-    {"restitution",                test_restitution               },
-    {"speculative",                test_speculative               },
-    {"platform",                   test_platform                  },
-    {"weight",                     test_weight                    },
-    {"mass_ratio",                 test_mass_ratio                },
-    {"events",                     test_events                    },
-    {"islands",                    test_islands                   },
-    {"room_for_factor",            test_room_for_factor           },
-    {"island_alone",               test_island_alone              },
-    {"substeps",                   test_substeps                  },
-    {"substeps_follow",            test_substeps_follow           },
-    {"constraints_between_bodies", test_constraints_between_bodies},
-    {"constraint_forces",          test_constraint_forces         },
-    {"slider_forces",              test_slider_forces             },
-    {"spring",                     test_spring                    },
-    {"names",                      test_names                     },
-    {"destroy_takes_along",        test_destroy_takes_along       },
-    {"defs",                       test_defs                      },
-    {"diagnose",                   test_diagnose                  },
-    {"dissipated",                 test_dissipated                },
-    {"materials",                  test_materials                 },
-    {"not_finite",                 test_not_finite                },
-    {"user_memory",                test_user_memory               },
-    {"world_bytes",                test_world_bytes               },
-    {"growth",                     test_growth                    },
-    {"no_memory",                  test_no_memory                 },
-    {"same_bits",                  test_same_bits                 },
-    {"move_refused",               test_move_refused              },
-    {"saved_size",                 test_saved_size                },
-    {"damaged",                    test_damaged                   },
-    {"load_too_large",             test_load_too_large            },
-    {"hash",                       test_hash                      },
-    {"all_or_nothing",             test_all_or_nothing            },
-    {"tree_too_large",             test_tree_too_large            },
-    {NULL,                         NULL                           },
+    {"dump_of_every_step_goes_on_alike", test_dump_of_every_step_goes_on_alike},
+    {"dump_substeps",                    test_dump_substeps                   },
+    {"dump_refused",                     test_dump_refused                    },
+    {"dump_room",                        test_dump_room                       },
+    {"settle_ends_chatter",              test_settle_ends_chatter             },
+    {"settle_leaves_alone",              test_settle_leaves_alone             },
+    {"write_touches",                    test_write_touches                   },
+    {"free_fall",                        test_free_fall                       },
+    {"center_of_mass",                   test_center_of_mass                  },
+    {"momentum_is_kept",                 test_momentum_is_kept                },
+    {"torque_free",                      test_torque_free                     },
+    {"any_spin",                         test_any_spin                        },
+    {"static_friction_uneven",           test_static_friction_uneven          },
+    {"rotation_order",                   test_rotation_order                  },
+    {"brick_turns_over",                 test_brick_turns_over                },
+    {"step_in_step",                     test_step_in_step                    },
+    {"lock_while_turning",               test_lock_while_turning              },
+    {"rigid_contact_of_what_is_held",    test_rigid_contact_of_what_is_held   },
+    {"too_large",                        test_too_large                       },
+    {"locks_leave_a_plane",              test_locks_leave_a_plane             },
+    {"lock_inertia",                     test_lock_inertia                    },
+    {"damping_by_hand",                  test_damping_by_hand                 },
+    {"forces_add_up",                    test_forces_add_up                   },
+    {"bad_masses",                       test_bad_masses                      },
+    {"teleport_by_set_pose",             test_teleport_by_set_pose            },
+    {"incline_creeps_or_slides",         test_incline_creeps_or_slides        },
+    {"puck_slides_to_rest",              test_puck_slides_to_rest             },
+    {"rolling_ball",                     test_rolling_ball                    },
+    {"restitution_of_the_manual",        test_restitution_of_the_manual       },
+    {"speculative_disc_does_not_pass",   test_speculative_disc_does_not_pass  },
+    {"platform_carries_a_box",           test_platform_carries_a_box          },
+    {"weight_in_forces_of_touches",      test_weight_in_forces_of_touches     },
+    {"mass_ratio",                       test_mass_ratio                      },
+    {"events_are_told_once",             test_events_are_told_once            },
+    {"islands_of_touches_and_joints",    test_islands_of_touches_and_joints   },
+    {"room_for_factor",                  test_room_for_factor                 },
+    {"island_alone",                     test_island_alone                    },
+    {"substeps_are_steps",               test_substeps_are_steps              },
+    {"substeps_follow",                  test_substeps_follow                 },
+    {"constraints_between_bodies",       test_constraints_between_bodies      },
+    {"constraint_forces",                test_constraint_forces               },
+    {"slider_forces",                    test_slider_forces                   },
+    {"spring_between_bodies_swings",     test_spring_between_bodies_swings    },
+    {"names_are_not_given_twice",        test_names_are_not_given_twice       },
+    {"destroy_takes_along",              test_destroy_takes_along             },
+    {"defs_come_back",                   test_defs_come_back                  },
+    {"diagnosis_by_hand",                test_diagnosis_by_hand               },
+    {"dissipated_is_energy_lost",        test_dissipated_is_energy_lost       },
+    {"materials_are_combined",           test_materials_are_combined          },
+    {"not_finite",                       test_not_finite                      },
+    {"user_memory",                      test_user_memory                     },
+    {"world_bytes",                      test_world_bytes                     },
+    {"growth_plays_as_room",             test_growth_plays_as_room            },
+    {"no_memory",                        test_no_memory                       },
+    {"same_bits",                        test_same_bits                       },
+    {"move_refused",                     test_move_refused                    },
+    {"saved_size",                       test_saved_size                      },
+    {"damaged_bytes_are_refused",        test_damaged_bytes_are_refused       },
+    {"load_too_large",                   test_load_too_large                  },
+    {"hash_sees_every_part",             test_hash_sees_every_part            },
+    {"all_or_nothing",                   test_all_or_nothing                  },
+    {"tree_too_large",                   test_tree_too_large                  },
+    {NULL,                               NULL                                 },
 };

@@ -7,40 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define R(x) ((icf_real)(x))
 #define PI 3.14159265358979323846
-
-UTIL_UNUSED static double magnitude(double x)
-{
-    return x < 0 ? -x : x;
-}
-
-UTIL_UNUSED static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* Is x within relative * |expected| + absolute of what it should be? */
-UTIL_UNUSED static int near(double x, double expected, double relative, double absolute)
-{
-    return magnitude(x - expected) <= relative * magnitude(expected) + absolute;
-}
-
-#define CHECK_NEAR(x, expected, relative, absolute) \
-    TEST_CHECK_(near((double)(x), (double)(expected), relative, absolute), \
-                "%s is %.17g, not %.17g, off by %.3g; seed %u", #x, (double)(x), \
-                (double)(expected), (double)(x) - (double)(expected), (unsigned)SEED)
-
-#define CHECK_BELOW(x, limit) \
-    TEST_CHECK_((double)(x) <= (double)(limit), "%s is %.3g, above %.3g; seed %u", #x, \
-                (double)(x), (double)(limit), (unsigned)SEED)
-
-#define CHECK_RESULT(call, expected) \
-    do { \
-        icf_result result_ = (call); \
-        TEST_CHECK_(result_ == (expected), "%s answers %s", #call, icf_result_string(result_)); \
-    } while (0)
-#define OK(call) CHECK_RESULT(call, ICF_RESULT_OK)
 
 // ------------------------------------------------------------------------------------------------
 // Vectors of doubles
