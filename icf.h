@@ -11821,14 +11821,14 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world: bodies, joints, time
 // >>world-state
-/* Offers to those below: icfi_axes, icfi_blend, icfi_body, ICFI_BODY_COOKIE, icfi_compose, icfi_constraint,
-   ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_dump, icfi_find_body,
+/* Offers to those below: icfi_blend, icfi_body, ICFI_BODY_COOKIE, icfi_compose, icfi_constraint,
+   ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_def_of, icfi_dump, icfi_find_body,
    icfi_find_constraint, icfi_find_joint, icfi_free_dofs, icfi_front_open, icfi_hash_number, icfi_header,
-   icfi_header_of, icfi_inertia, icfi_inertia_is_valid, icfi_invert, icfi_is_dynamic, icfi_joint,
-   ICFI_JOINT_COOKIE, icfi_joint_dofs, icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of,
-   icfi_make_room, icfi_motion, icfi_named_record, icfi_rotate_on, icfi_rotation_of, icfi_row_owner,
-   icfi_session, icfi_sim, icfi_sim_open, icfi_slot_drop, icfi_slot_take, icfi_solver_guess, icfi_spatial,
-   icfi_table_at, icfi_touching, icfi_transform_point, icfi_tree_most, icfi_world_full, icfi_world_grow,
+   icfi_header_of, icfi_inertia, icfi_inertia_is_valid, icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE,
+   icfi_joint_dofs, icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room,
+   icfi_motion, icfi_named_body, icfi_named_joint, icfi_named_record, icfi_rotate_on, icfi_rotation_of,
+   icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open, icfi_slot_drop, icfi_slot_take, icfi_solver_guess,
+   icfi_spatial, icfi_table_at, icfi_touching, icfi_tree_most, icfi_world_full, icfi_world_grow,
    icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
 /* A clique of the solver is a tree: a root body with all bodies joined to it. The root is free (6 velocities:
@@ -11891,17 +11891,22 @@ typedef struct icfi_body {
 } icfi_body;
 
 typedef struct icfi_joint {
-    icf_real position[4], velocity[3], effort_now[3];
+    /* position to effort: in the order of icf_joint_def, and copied in one piece */
+    icf_real position[4], velocity[3], rest[4], stiffness, damping, rotor_inertia, gear_ratio;
+    icf_real dry_friction, lower[3], upper[3], motor_stiffness, motor_damping;
+    icf_real target[4], target_velocity[3], feedforward[3], effort;
+    icf_real effort_now[3];
     icf_transform frame[2]; /* on the parent, on the child */
-    icf_real rest[4], stiffness, damping, armature, dry_friction;
-    icf_real lower[3], upper[3];
-    icf_real motor_stiffness, motor_damping, target[4], target_velocity[3], feedforward[3], effort;
-    icf_real rotor_inertia, gear_ratio, spare;
     uint64_t user;
     int32_t parent, child; /* slots; parent -1: the ground */
     int32_t kind;
     icfi_slot slot;
 } icfi_joint;
+
+typedef char icfi_joint_row[offsetof(icf_joint_def, effort) - offsetof(icf_joint_def, position) ==
+                                    offsetof(icfi_joint, effort)
+                                ? 1
+                                : -1];
 
 typedef struct icfi_constraint {
     icf_transform frame[2];
@@ -11917,7 +11922,7 @@ typedef struct icfi_constraint {
 /* A contact that acted in the last step. After these in the table: contacts whose friction could have
    acted */
 typedef struct icfi_contact_cache {
-    icf_real impulse[3]; /* of its last substep, along t1, t2, normal */
+    icf_vec3 impulse; /* of its last substep, along t1, t2, normal */
     icf_lag lag;
     uint64_t id;
     int32_t body[2];
@@ -11930,7 +11935,8 @@ typedef struct icfi_room {
 } icfi_room;
 
 typedef struct icfi_header {
-    icf_real gravity[3], tolerance, time;
+    icf_vec3 gravity;
+    icf_real tolerance, time;
     icf_real h;           /* the last substep, s: bodies with ICFI_TURNED turned for this long */
     icf_real hold;        /* constraints are as stiff as for this step, s */
     icf_real step_before; /* the longest substep before, s; long ago ones count less */
@@ -11978,16 +11984,12 @@ typedef struct icfi_inertia {
 
 /* A touch during a step, and its results */
 typedef struct icfi_touching {
-    icf_vec3 point, normal; /* point, normal, distance0, name: as the caller gave them */
-    icf_real distance0;
-    icf_body name[2];
-    uint64_t id;
-    icf_vec3 at[2];   /* the point, in the axes of each body or of the world; for substeps */
-    icf_vec3 impulse; /* in the world, on B, the sum of all substeps */
-    int32_t body[2];  /* slots, -1: the ground */
-    int32_t memory;   /* its contact in the cache, -1: none */
-    int32_t contact;  /* in the problem, -1: neither side moves */
+    icf_vec3 at[2];  /* the point, in the axes of each body or of the world; for substeps */
+    int32_t body[2]; /* slots, -1: the ground */
+    int32_t memory;  /* its contact in the cache, -1: none */
+    int32_t contact; /* in the problem, -1: neither side moves */
     icf_real normal_impulse;
+    icf_touch_result out; /* what icf_world_get_touch answers */
 } icfi_touching;
 
 /* The owner of each row of the problem that is not a contact's. joint, constraint: a slot or -1; number: of
@@ -12004,7 +12006,7 @@ typedef struct icfi_session {
     int32_t touches;           /* for the next step */
     int32_t solved;            /* there are results */
     int32_t looking;           /* world.look_again is running: no step inside a step */
-    int32_t results, rows;     /* touches and rows in the results */
+    int32_t results;           /* touches in the results */
     int32_t memories, pressed; /* for the header, from this step */
     int32_t events;
     icf_real dt, h, hold, step_before, dissipated, penetration;
@@ -12054,8 +12056,6 @@ typedef struct icfi_sim {
 
     icf_touch* touch;
     icfi_touching* touching;
-    icf_contact_result* result;
-    icf_row_result* row_result;
     icf_real* joint_work;               /* 9 impulses of each joint: motor, limit, dry friction */
     icf_real* constraint_work;          /* 6 of each constraint */
     icf_real *tension, *tension_before; /* likewise: the expected forces of its rows */
@@ -12071,18 +12071,17 @@ typedef struct icfi_sim {
 
     /* the substep */
     icf_problem problem;
-    icfi_dump* dump;            /* where to write the problem of the first substep, or NULL */
-    int32_t substep;            /* its number in the step */
-    int32_t parts, parts_most;  /* substeps in this step, and the most there can be */
-    icf_result worst;           /* of the substeps before this one */
-    icf_real h, turned;         /* turned: the h of the substep before, in which bodies turned */
-    icf_real hold, step_before; /* as in the header, of this step */
-    icf_real blend;             /* share of the new velocity in the motion, theta_vq */
-    icf_real lean;              /* share of the new state in springs and dampers, theta */
-    size_t mass_used;           /* numbers in the blocks of A */
-    int32_t velocities;         /* of the cliques */
-    size_t block_used;          /* numbers in blocks, which lie at the start of the workspace */
-    size_t contact_bytes;       /* of a contact. The compiler must not know it: it then calls
+    icfi_dump* dump;           /* where to write the problem of the first substep, or NULL */
+    int32_t substep;           /* its number in the step */
+    int32_t parts, parts_most; /* substeps in this step, and the most there can be */
+    icf_result worst;          /* of the substeps before this one */
+    icf_real h, turned;        /* turned: the h of the substep before, in which bodies turned */
+    /* theta: share of the new velocity in the motion, and of the new state in springs and dampers */
+    icf_real blend;
+    size_t mass_used;     /* numbers in the blocks of A */
+    int32_t velocities;   /* of the cliques */
+    size_t block_used;    /* numbers in blocks, which lie at the start of the workspace */
+    size_t contact_bytes; /* of a contact. The compiler must not know it: it then calls
                                    memcpy, and that is fast */
 } icfi_sim;
 
@@ -12104,25 +12103,10 @@ static ICFI_NOINLINE icf_transform icfi_compose(icf_transform a, icf_transform b
     return icf_transform_mul(a, b);
 }
 
-static ICFI_NOINLINE icf_vec3 icfi_transform_point(icf_transform t, icf_vec3 p)
-{
-    return icf_transform_apply(t, p);
-}
-
-static ICFI_NOINLINE icf_transform icfi_invert(icf_transform t)
-{
-    return icf_transform_inverse(t);
-}
-
 /* share a + (1 - share) b */
 static inline icf_vec3 icfi_blend(icf_real share, icf_vec3 a, icf_vec3 b)
 {
     return icf_vec3_add_scaled(icf_vec3_scale(share, a), 1 - share, b);
-}
-
-static inline icf_mat3 icfi_axes(icf_quat q)
-{
-    return icf_mat3_from_quat(q);
 }
 
 /* ---- capacities and the block ---- */
@@ -12196,9 +12180,7 @@ static icfi_room icfi_room_of(const icf_world_def* d)
 /* Everything in a def except the room */
 static void icfi_header_set(icfi_header* h, const icf_world_def* d)
 {
-    h->gravity[0] = d->gravity.x;
-    h->gravity[1] = d->gravity.y;
-    h->gravity[2] = d->gravity.z;
+    h->gravity = d->gravity;
     h->method = d->method;
     h->substeps = d->substeps;
     h->model = d->model;
@@ -12234,7 +12216,7 @@ static ICFI_NOINLINE icf_world_def icfi_def_of(const icfi_header* h)
     d.contacts = h->room.most[ICFI_CONTACTS];
     d.tree = h->room.tree;
     d.solver = (size_t)h->room.solver;
-    d.gravity = icf_vec3_make(h->gravity[0], h->gravity[1], h->gravity[2]);
+    d.gravity = h->gravity;
     d.method = h->method;
     d.substeps = h->substeps;
     d.model = h->model;
@@ -12245,43 +12227,38 @@ static ICFI_NOINLINE icf_world_def icfi_def_of(const icfi_header* h)
 }
 
 /* The largest tree that fits; a guess if the def does not say */
-static size_t icfi_tree_most(const icfi_header* h)
+static size_t icfi_tree_most(const icfi_room* r)
 {
-    if (h->room.tree) return (size_t)h->room.tree < 6 ? 6 : (size_t)h->room.tree;
-    return h->room.most[ICFI_JOINTS] < 19 ? 6 + 3 * (size_t)h->room.most[ICFI_JOINTS] : 63;
+    if (r->tree) return (size_t)r->tree < 6 ? 6 : (size_t)r->tree;
+    return r->most[ICFI_JOINTS] < 19 ? 6 + 3 * (size_t)r->most[ICFI_JOINTS] : 63;
 }
 
 /* Room for the mass matrices, in numbers. The velocities of all trees add up to the total, and no tree
    exceeds the largest. */
-static size_t icfi_mass_room(const icfi_header* h)
+static size_t icfi_mass_room(const icfi_room* r)
 {
-    size_t jointed =
-        (size_t)(h->room.most[ICFI_JOINTS] < h->room.most[ICFI_BODIES] ? h->room.most[ICFI_JOINTS]
-                                                                       : h->room.most[ICFI_BODIES]);
+    const int32_t b = r->most[ICFI_BODIES], j = r->most[ICFI_JOINTS];
     /* a tree of 6 + k velocities takes 36 + k (12 + k) */
-    return icfi_times(36 + 3 * (icfi_tree_most(h) + 6), jointed);
+    return icfi_times(36 + 3 * (icfi_tree_most(r) + 6), (size_t)(j < b ? j : b));
 }
 
 /* A guess of the memory for the blocks and the solver of a step at these capacities. It assumes factors of
    piles that are not too wide, and, if there are joints, half of the contacts on trees. The solver can work
    with less. */
-static size_t icfi_solver_guess(const icfi_header* h)
+static size_t icfi_solver_guess(const icfi_room* room)
 {
+    const size_t b = (size_t)room->most[ICFI_BODIES], j = (size_t)room->most[ICFI_JOINTS],
+                 r = sizeof(icf_real);
     /* a constraint may have six rows, and each body one more link (against turning) */
-    size_t links = (size_t)h->room.most[ICFI_CONTACTS] + 3 * (size_t)h->room.most[ICFI_CONSTRAINTS],
-           r = sizeof(icf_real);
-    size_t bodies = (size_t)h->room.most[ICFI_BODIES] < 2 * links
-                        ? (size_t)h->room.most[ICFI_BODIES]
-                        : 2 * links;
-    size_t most = icfi_tree_most(h),
-           n = icfi_plus(icfi_times(1100, links), icfi_times(1500, bodies));
+    size_t links = (size_t)room->most[ICFI_CONTACTS] + 3 * (size_t)room->most[ICFI_CONSTRAINTS];
+    size_t bodies = b < 2 * links ? b : 2 * links;
+    size_t n = icfi_plus(icfi_times(1100, links), icfi_times(1500, bodies));
     n = icfi_plus(n, icfi_times(r * 222, links + bodies));
-    if (h->room.most[ICFI_JOINTS]) {
-        n = icfi_plus(
-            n, icfi_times(r * (3 * (links / 8) + (size_t)h->room.most[ICFI_JOINTS] + 12), most));
-        n = icfi_plus(n, icfi_times(1500, (size_t)h->room.most[ICFI_JOINTS]));
+    if (j) {
+        n = icfi_plus(n, icfi_times(r * (3 * (links / 8) + j + 12), icfi_tree_most(room)));
+        n = icfi_plus(n, icfi_times(1500, j));
         /* the one-velocity links of joints, and A, its factor and similar matrices */
-        n = icfi_plus(n, icfi_times(2 * r, icfi_mass_room(h)));
+        n = icfi_plus(n, icfi_times(2 * r, icfi_mass_room(room)));
     }
     return icfi_plus(n, 4096);
 }
@@ -12317,7 +12294,6 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
     ICFI_TAKE(event, icf_event, 2 * n);
     ICFI_TAKE(motion, icfi_motion, b);
     ICFI_TAKE(touching, icfi_touching, n);
-    ICFI_TAKE(result, icf_contact_result, n);
     return at;
 }
 
@@ -12330,7 +12306,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
            c = (size_t)h->room.most[ICFI_CONSTRAINTS];
     size_t n = (size_t)h->room.most[ICFI_CONTACTS], dofs = 6 * b + 3 * j, turns = c ? b : 0;
     size_t links = n + c + 6 * j + turns, rows = 12 * j + 6 * c + 3 * turns,
-           room = icfi_mass_room(h), size = 4;
+           room = icfi_mass_room(&h->room), size = 4;
     size_t all = icfi_plus(room, 36 * b), at = icfi_front_layout(h, memory, arena, s);
     ICFI_TAKE(tree, icfi_world_tree, b);
     ICFI_TAKE(place, icfi_world_place, b);
@@ -12352,7 +12328,8 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(v, icf_real, dofs);
     ICFI_TAKE(change, icf_real, dofs);
     ICFI_TAKE(mass, icf_real, j ? room : 0);
-    ICFI_TAKE(factor, icf_real, j ? icfi_times(icfi_tree_most(h), icfi_tree_most(h)) : 0);
+    ICFI_TAKE(factor, icf_real,
+              j ? icfi_times(icfi_tree_most(&h->room), icfi_tree_most(&h->room)) : 0);
 
     ICFI_TAKE(size, int32_t, b);
     ICFI_TAKE(link_rows, int32_t, links);
@@ -12369,7 +12346,6 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(row, icf_row, rows);
     ICFI_TAKE(owner, icfi_row_owner, rows);
 
-    ICFI_TAKE(row_result, icf_row_result, rows);
     ICFI_TAKE(joint_work, icf_real, 9 * j);
     ICFI_TAKE(constraint_work, icf_real, 6 * c);
     ICFI_TAKE(tension, icf_real, 6 * c);
@@ -12382,7 +12358,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     s->table_size = size;
     ICFI_TAKE(table, int32_t, size);
     ICFI_TAKE(met, uint8_t, n);
-    s->workspace_bytes = h->room.solver ? (size_t)h->room.solver : icfi_solver_guess(h);
+    s->workspace_bytes = h->room.solver ? (size_t)h->room.solver : icfi_solver_guess(&h->room);
     ICFI_TAKE(workspace, unsigned char, s->workspace_bytes);
     s->blocks = (icf_real*)(void*)s->workspace;
 }
@@ -12443,7 +12419,7 @@ static icfi_constraint* icfi_find_constraint(const icf_world* w, icf_constraint 
     return (icfi_constraint*)icfi_find_record(w, ICFI_CONSTRAINTS, name.index, name.generation);
 }
 
-/* The same for an argument of a call; if there is none, sets the reason. */
+/* The same for an argument of a call that changes the world; if there is none, sets the reason. */
 static void* icfi_named_record(icf_world* w, int32_t kind, uint32_t index, uint32_t generation)
 {
     static const char reason[][20] = {"no such body", "no such joint", "no such constraint"};
@@ -12451,6 +12427,16 @@ static void* icfi_named_record(icf_world* w, int32_t kind, uint32_t index, uint3
     if (!record && w)
         (void)icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, (int32_t)index, reason[kind]);
     return record;
+}
+
+static icfi_body* icfi_named_body(icf_world* w, icf_body name)
+{
+    return (icfi_body*)icfi_named_record(w, ICFI_BODIES, name.index, name.generation);
+}
+
+static icfi_joint* icfi_named_joint(icf_world* w, icf_joint name)
+{
+    return (icfi_joint*)icfi_named_record(w, ICFI_JOINTS, name.index, name.generation);
 }
 
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
@@ -12483,43 +12469,49 @@ ICF_API size_t icf_world_bytes(const icf_world_def* def)
     return icfi_block_bytes(&h);
 }
 
-/* Resets the cache to its content before the first step. */
-static void icfi_session_begin(icfi_sim* s)
+/* Checks a def; the world keeps the reason. */
+static icf_result icfi_def_check(icf_world* w, const icf_world_def* def)
 {
-    ICFI_MEMSET(s->session, 0, sizeof *s->session);
+    const char* reason;
+    if (!w || !def) return ICF_RESULT_BAD_ARGUMENT;
+    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
+    reason = icfi_world_def_check(def);
+    return reason ? icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason) : ICF_RESULT_OK;
 }
 
-static icf_result icfi_block_check(const icf_world_def* def, const void* memory, size_t bytes)
+/* The same, and whether a block can hold the world */
+static icf_result icfi_block_check(icf_world* w, const icf_world_def* def, const void* memory,
+                                   size_t bytes)
 {
+    const icf_result result = icfi_def_check(w, def);
     size_t needed;
-    if (!def || !memory) return ICF_RESULT_BAD_ARGUMENT;
-    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
+    if (result != ICF_RESULT_OK) return result;
+    if (!memory) return ICF_RESULT_BAD_ARGUMENT;
     if ((uintptr_t)memory % ICFI_BLOCK_ALIGNMENT) return ICF_RESULT_MISALIGNED;
-    if (icfi_world_def_check(def)) return ICF_RESULT_BAD_ARGUMENT;
     needed = icf_world_bytes(def);
     if (!needed) return ICF_RESULT_OVERFLOW;
-    return bytes < needed ? ICF_RESULT_TOO_SMALL : ICF_RESULT_OK;
+    return bytes < needed ? icfi_world_full(w, "memory", needed) : ICF_RESULT_OK;
+}
+
+/* Writes an empty world into a block, and opens it. */
+static void icfi_block_make(icf_world* w, void* memory, size_t bytes, const icf_world_def* def,
+                            icfi_sim* s)
+{
+    w->memory = memory;
+    w->bytes = bytes;
+    icfi_header_make(icfi_header_of(w), def);
+    icfi_sim_open(w, s);
+    ICFI_MEMSET(s->session, 0, sizeof *s->session);
 }
 
 ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def)
 {
     icfi_sim s;
-    icf_result result = icfi_block_check(def, memory, bytes);
-    if (!world) return ICF_RESULT_BAD_ARGUMENT;
-    if (result == ICF_RESULT_TOO_SMALL) {
-        return icfi_world_full(world, "memory", icf_world_bytes(def));
-    }
-    if (result == ICF_RESULT_BAD_ARGUMENT && def) {
-        return icfi_world_refuse(world, result, 0, icfi_world_def_check(def));
-    }
+    const icf_result result = icfi_block_check(world, def, memory, bytes);
     if (result != ICF_RESULT_OK) return result;
     ICFI_MEMSET(world, 0, sizeof *world);
-    world->memory = memory;
-    world->bytes = bytes;
-    icfi_header_make(icfi_header_of(world), def);
-    icfi_sim_open(world, &s);
-    icfi_session_begin(&s);
+    icfi_block_make(world, memory, bytes, def, &s);
     return ICF_RESULT_OK;
 }
 
@@ -12536,13 +12528,15 @@ static void icfi_copy_tables(const icfi_header* h, const unsigned char* const* f
         icfi_copy_bytes(to[i], from[i], h->record[i] * (size_t)h->end[i]);
 }
 
-/* Copies the state into a block with other capacities. */
+/* Copies the state and the touches into a block with other capacities. */
 static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
 {
     icfi_room room = to->header->room;
     *to->header = *from->header;
     to->header->room = room;
     icfi_copy_tables(from->header, (const unsigned char* const*)from->tables, to->tables);
+    to->session->touches = from->session->touches;
+    icfi_copy_bytes(to->touch, from->touch, (size_t)to->session->touches * sizeof(icf_touch));
 }
 
 static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
@@ -12551,8 +12545,10 @@ static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
     return icfi_world_full(w, what[table], (size_t)needed);
 }
 
+static size_t icfi_largest_tree(icfi_sim* s);
+
 /* Whether a world fits into the capacities of a def */
-static icf_result icfi_room_check(icf_world* w, const icfi_sim* s, const icf_world_def* def)
+static icf_result icfi_room_check(icf_world* w, icfi_sim* s, const icf_world_def* def)
 {
     const icfi_room room = icfi_room_of(def);
     int32_t i, needed;
@@ -12561,39 +12557,27 @@ static icf_result icfi_room_check(icf_world* w, const icfi_sim* s, const icf_wor
         if (i == ICFI_CONTACTS && needed < s->session->touches) needed = s->session->touches;
         if (room.most[i] < needed) return icfi_table_full(w, i, needed);
     }
+    if (icfi_largest_tree(s) > icfi_tree_most(&room))
+        return icfi_world_full(w, "tree", icfi_largest_tree(s));
     return ICF_RESULT_OK;
 }
-
-static size_t icfi_largest_tree(icfi_sim* s);
 
 ICF_API icf_result icf_world_move(icf_world* world, void* memory, size_t bytes,
                                   const icf_world_def* def)
 {
     icf_world next;
-    icfi_header caps;
     icfi_sim from, to;
-    icf_result result = icfi_block_check(def, memory, bytes);
+    icf_result result;
     if (!icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
-    if (result == ICF_RESULT_TOO_SMALL) {
-        return icfi_world_full(world, "memory", icf_world_bytes(def));
-    }
+    result = icfi_block_check(world, def, memory, bytes);
     if (result != ICF_RESULT_OK) return result;
     icfi_sim_open(world, &from);
     result = icfi_room_check(world, &from, def);
     if (result != ICF_RESULT_OK) return result;
-    icfi_header_make(&caps, def);
-    if (icfi_largest_tree(&from) > icfi_tree_most(&caps))
-        return icfi_world_full(world, "tree", icfi_largest_tree(&from));
     next = *world;
     next.owner = 0;
-    next.memory = memory;
-    next.bytes = bytes;
-    icfi_header_make(icfi_header_of(&next), def);
-    icfi_sim_open(&next, &to);
+    icfi_block_make(&next, memory, bytes, def, &to);
     icfi_state_copy(&from, &to);
-    icfi_session_begin(&to);
-    to.session->touches = from.session->touches;
-    icfi_copy_bytes(to.touch, from.touch, (size_t)to.session->touches * sizeof(icf_touch));
 #ifndef ICF_NO_MALLOC
     if (world->owner) ICF_FREE(world->memory);
 #endif
@@ -12610,35 +12594,36 @@ ICF_API icf_result icf_world_get_def(const icf_world* world, icf_world_def* def)
 
 ICF_API icf_result icf_world_set_def(icf_world* world, const icf_world_def* def)
 {
-    if (!icfi_world_is(world) || !def) return ICF_RESULT_BAD_ARGUMENT;
-    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
-    world->reason = icfi_world_def_check(def);
-    if (world->reason) return ICF_RESULT_BAD_ARGUMENT;
-    icfi_header_set(icfi_header_of(world), def);
-    return ICF_RESULT_OK;
+    icf_result result;
+    if (!icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_def_check(world, def);
+    if (result == ICF_RESULT_OK) icfi_header_set(icfi_header_of(world), def);
+    return result;
 }
 
 #ifndef ICF_NO_MALLOC
-ICF_API icf_result icf_world_create(icf_world* world, const icf_world_def* def)
+/* Makes a world in a new block, or moves it there. */
+static icf_result icfi_world_allocate(icf_world* w, const icf_world_def* def, int move)
 {
-    size_t bytes = icf_world_bytes(def);
+    const size_t bytes = icf_world_bytes(def);
     icf_result result;
     void* memory;
-    if (!world || !def) return ICF_RESULT_BAD_ARGUMENT;
-    if (def->cookie != ICFI_WORLD_COOKIE) return ICF_RESULT_BAD_DEF;
-    if (icfi_world_def_check(def)) {
-        return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, icfi_world_def_check(def));
-    }
     if (!bytes) return ICF_RESULT_OVERFLOW;
     memory = ICF_MALLOC(bytes);
     if (!memory) return ICF_RESULT_NO_MEMORY;
-    result = icf_world_init(world, memory, bytes, def);
+    result = move ? icf_world_move(w, memory, bytes, def) : icf_world_init(w, memory, bytes, def);
     if (result == ICF_RESULT_OK) {
-        world->owner = 1;
+        w->owner = 1;
     } else {
         ICF_FREE(memory);
     }
     return result;
+}
+
+ICF_API icf_result icf_world_create(icf_world* world, const icf_world_def* def)
+{
+    const icf_result result = icfi_def_check(world, def);
+    return result == ICF_RESULT_OK ? icfi_world_allocate(world, def, 0) : result;
 }
 
 ICF_API void icf_world_destroy(icf_world* world)
@@ -12654,7 +12639,7 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
     icf_result result;
     icfi_sim from, to;
     if (!copy || !icfi_world_is(world)) return ICF_RESULT_BAD_ARGUMENT;
-    (void)icf_world_get_def(world, &def);
+    def = icfi_def_of(icfi_header_of(world));
     result = icf_world_create(copy, &def);
     if (result != ICF_RESULT_OK) return result;
     copy->should_stop = world->should_stop;
@@ -12662,14 +12647,9 @@ ICF_API icf_result icf_world_clone(icf_world* copy, const icf_world* world)
     icfi_sim_open(world, &from);
     icfi_sim_open(copy, &to);
     icfi_state_copy(&from, &to);
-    to.session->touches = from.session->touches;
-    icfi_copy_bytes(to.touch, from.touch, (size_t)to.session->touches * sizeof(icf_touch));
     return ICF_RESULT_OK;
 }
-#endif
 
-/* Moves a created world into a new block with other capacities, and room for its trees. */
-#ifndef ICF_NO_MALLOC
 static ICFI_NOINLINE size_t icfi_largest_tree_of(const icf_world* w)
 {
     icfi_sim s;
@@ -12677,27 +12657,14 @@ static ICFI_NOINLINE size_t icfi_largest_tree_of(const icf_world* w)
     return icfi_largest_tree(&s);
 }
 
+/* Moves a created world into a new block with other capacities, and room for its trees. */
 static ICFI_NOINLINE icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
 {
-    icf_world_def d = *wanted, *def = &d;
-    icf_result result;
-    icfi_header caps;
-    size_t largest = icfi_largest_tree_of(w);
-    void* memory;
-    size_t bytes;
-    icfi_header_make(&caps, def);
-    if (largest > icfi_tree_most(&caps)) def->tree = (int32_t)largest;
-    bytes = icf_world_bytes(def);
-    if (!bytes) return ICF_RESULT_OVERFLOW;
-    memory = ICF_MALLOC(bytes);
-    if (!memory) return ICF_RESULT_NO_MEMORY;
-    result = icf_world_move(w, memory, bytes, def);
-    if (result == ICF_RESULT_OK) {
-        w->owner = 1;
-    } else {
-        ICF_FREE(memory);
-    }
-    return result;
+    icf_world_def def = *wanted;
+    const icfi_room room = icfi_room_of(&def);
+    const size_t largest = icfi_largest_tree_of(w);
+    if (largest > icfi_tree_most(&room)) def.tree = (int32_t)largest;
+    return icfi_world_allocate(w, &def, 1);
 }
 #else
 static icf_result icfi_world_grow(icf_world* w, const icf_world_def* wanted)
@@ -12803,11 +12770,6 @@ ICFI_FORCE_INLINE void icfi_hash_stream(uint64_t h[4], const unsigned char* p, s
     h[3] = d;
 }
 
-static uint64_t icfi_hash_end(const uint64_t h[4])
-{
-    return icfi_hash_mix(icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]), h[3]);
-}
-
 /* Records of `reals` reals, `longs` numbers of 64 bits, then numbers of 32 bits. Reals and 32-bit numbers
    each fill a multiple of eight bytes. */
 static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count, size_t record,
@@ -12823,7 +12785,7 @@ static uint64_t icfi_hash_records(uint64_t hash, const void* data, int32_t count
         icfi_hash_stream(h, p + at, longs, 8);
         icfi_hash_stream(h, p + end, (record - end) / 8, 4);
     }
-    return icfi_hash_end(h);
+    return icfi_hash_mix(icfi_hash_mix(icfi_hash_mix(h[0], h[1]), h[2]), h[3]);
 }
 
 #define ICFI_REALS_BEFORE(type, field) (offsetof(type, field) / sizeof(icf_real))
@@ -12888,7 +12850,7 @@ ICF_API size_t icf_world_save_bytes(const icf_world* world)
 
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
 {
-    unsigned char *start = (unsigned char*)bytes, *to;
+    unsigned char* start = (unsigned char*)bytes;
     icfi_saved saved;
     icfi_sim s;
     int32_t i;
@@ -12897,12 +12859,9 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     icfi_sim_open(world, &s);
     saved.h = *s.header;
     (void)icfi_saved_open(&saved, start);
-    to = start + sizeof saved.h;
-    for (i = 0; i < ICFI_TABLES; i++) {
-        size_t n = saved.h.record[i] * (size_t)saved.h.end[i];
-        icfi_copy_bytes(to, s.tables[i], n);
-        to += n;
-    }
+    for (i = 0; i < ICFI_TABLES; i++)
+        icfi_copy_bytes(start + (saved.table[i] - start), s.tables[i],
+                        saved.h.record[i] * (size_t)saved.h.end[i]);
     saved.h.checksum = icfi_checksum(&saved);
     ICFI_MEMCPY(start, &saved.h, sizeof saved.h);
     return ICF_RESULT_OK;
@@ -13043,7 +13002,7 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
     for (i = 0; i < s->h.end[ICFI_CONTACTS]; i++) {
         icfi_contact_cache m;
         icfi_saved_get(s, ICFI_CONTACTS, i, &m);
-        if (!icfi_all_finite(6, m.impulse) || !icfi_lag_is_good(&m.lag)) return 0;
+        if (!icfi_all_finite(6, &m.impulse.x) || !icfi_lag_is_good(&m.lag)) return 0;
         if (!icfi_slot_is(m.body[0], s->h.end[ICFI_BODIES]) ||
             !icfi_slot_is(m.body[1], s->h.end[ICFI_BODIES]))
             return 0;
@@ -13080,7 +13039,7 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     if (ICFI_MEMCMP(h->record, mine.record, sizeof h->record) != 0) return 0;
     def = icfi_def_of(h);
     if (icfi_world_def_check(&def) || h->room.solver > (size_t)-1 / 2) return 0;
-    if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_header, checksum), h->gravity)) return 0;
+    if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_header, checksum), &h->gravity.x)) return 0;
     for (i = 0; i < ICFI_TABLES; i++) {
         if (h->end[i] < 0 || h->end[i] > h->room.most[i]) return 0;
     }
@@ -13094,7 +13053,12 @@ static ICFI_NOINLINE int icfi_saved_is_good(icfi_saved* s, const unsigned char* 
     return icfi_saved_bodies_are_good(s) && icfi_saved_rest_is_good(s);
 }
 
-static int32_t icfi_free_dofs(uint32_t locks);
+static int32_t icfi_free_dofs(uint32_t locks)
+{
+    int32_t n = 6;
+    for (; locks; locks &= locks - 1) n--;
+    return n;
+}
 
 /* Velocities of the largest tree of a saved world. count: scratch, a number for each body */
 static ICFI_NOINLINE size_t icfi_saved_tree(const icfi_saved* s, int32_t* count)
@@ -13133,7 +13097,7 @@ static ICFI_NOINLINE icf_result icfi_saved_room(icf_world* world, const icfi_sav
     icfi_sim_open(world, &s);
     next = *s.header;
     if (!world->owner && h->end[ICFI_BODIES] <= next.room.most[ICFI_BODIES] &&
-        icfi_saved_tree(saved, s.size) > icfi_tree_most(&next)) {
+        icfi_saved_tree(saved, s.size) > icfi_tree_most(&next.room)) {
         return icfi_world_full(world, "tree", icfi_saved_tree(saved, s.size));
     }
     for (i = 0; i < ICFI_TABLES; i++) {
@@ -13165,7 +13129,7 @@ ICF_API icf_result icf_world_load(icf_world* world, const void* bytes, size_t co
     saved.h.checksum = 0;
     *s.header = saved.h;
     icfi_copy_tables(&saved.h, saved.table, s.tables);
-    icfi_session_begin(&s);
+    ICFI_MEMSET(s.session, 0, sizeof *s.session);
     return ICF_RESULT_OK;
 }
 
@@ -13185,19 +13149,13 @@ static void icfi_load_motion(icfi_sim* s)
 // ------------------------------------------------------------------------------------------------
 // Layer 9, continued: bodies that joints connect, and bodies alone
 // >>trees
-/* Offers to those below: icfi_before_turning, icfi_body_mass, icfi_carrier_speed, icfi_drift,
-   icfi_find_columns, icfi_find_speeds, icfi_free_column, icfi_gather_velocity, icfi_integrate_tree,
-   icfi_joint_error, icfi_mass_matrix, icfi_motor_is_free, icfi_place_tree, icfi_pose, icfi_predict_body,
-   icfi_predict_tree, icfi_root_velocity, icfi_set_speeds, icfi_slide_column, icfi_sort_trees, icfi_sorted,
-   icfi_spatial_dot, icfi_spatial_make, icfi_symmetric, icfi_symmetric_inverse, icfi_tree_room,
-   icfi_turn_by, icfi_turn_error, icfi_turned_inertia */
-
-static int32_t icfi_free_dofs(uint32_t locks)
-{
-    int32_t n = 6;
-    for (; locks; locks &= locks - 1) n--;
-    return n;
-}
+/* Offers to those below: icfi_armature, icfi_before_turning, icfi_body_mass, icfi_carrier_speed,
+   icfi_drift, icfi_find_columns, icfi_find_speeds, icfi_frame_now, icfi_free_column, icfi_gather_velocity,
+   icfi_integrate_tree, icfi_is_kinematic, icfi_joint_efforts, icfi_joint_error, icfi_mass_matrix,
+   icfi_motor_is_free, icfi_place_tree, icfi_pose, icfi_predict_body, icfi_predict_tree, icfi_set_speeds,
+   icfi_slide_column, icfi_sort_trees, icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric,
+   icfi_symmetric_inverse, icfi_tree_room, icfi_turn_by, icfi_turn_error, icfi_turned_inertia,
+   icfi_unpack_velocity */
 
 /* Finds the trees. The root of a tree is a dynamic body that nothing holds, or whose parent is not dynamic.
    Everything that it carries follows, breadth first. Trees are in the order of their roots, children in the
@@ -13278,18 +13236,18 @@ static size_t icfi_largest_tree(icfi_sim* s)
 /* Makes room for the largest tree. Changes of bodies and a load can have made it larger than before. */
 static ICFI_NOINLINE icf_result icfi_tree_room(icf_world* w)
 {
-    icf_world_def def = icf_default_world_def();
+    icf_world_def def;
     icfi_sim s;
     icfi_front_open(w, &s);
     if (!s.session->sorted) {
         icfi_sim_open(w, &s);
         icfi_sorted(&s);
     }
-    if (s.session->largest <= icfi_tree_most(s.header)) return ICF_RESULT_OK;
+    if (s.session->largest <= icfi_tree_most(&s.header->room)) return ICF_RESULT_OK;
     if (!w->owner || s.session->largest > 46000) {
         return icfi_world_full(w, "tree", s.session->largest);
     }
-    (void)icf_world_get_def(w, &def);
+    def = icfi_def_of(s.header);
     return icfi_world_grow(w, &def);
 }
 
@@ -13321,12 +13279,11 @@ static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
     return t;
 }
 
-/* The joint's frame on its parent, in the world */
-static icf_transform icfi_joint_base(const icfi_sim* s, const icfi_joint* j,
-                                     const icfi_motion* motion)
+/* A frame on a body, or on the ground, in the world */
+static icf_transform icfi_frame_now(const icfi_sim* s, int32_t body, icf_transform frame,
+                                    const icfi_motion* motion)
 {
-    if (j->parent < 0) return j->frame[0];
-    return icfi_compose(icfi_pose(s->body + j->parent, motion + j->parent), j->frame[0]);
+    return body < 0 ? frame : icfi_compose(icfi_pose(s->body + body, motion + body), frame);
 }
 
 /* Places the bodies of a tree by its joints. Its root and carrier are already in place. */
@@ -13340,12 +13297,12 @@ static void icfi_place_tree(const icfi_sim* s, const icfi_world_tree* tree, icfi
         icf_transform t;
         if (p->joint < 0) continue;
         j = s->joint + p->joint;
-        t = icfi_compose(icfi_joint_base(s, j, motion),
+        t = icfi_compose(icfi_frame_now(s, j->parent, j->frame[0], motion),
                          icfi_joint_turn(j->kind, position + 4 * p->joint));
-        t = icfi_compose(t, icfi_invert(j->frame[1]));
+        t = icfi_compose(t, icf_transform_inverse(j->frame[1]));
         t.q = icf_quat_normalize(t.q);
         motion[p->body].q = t.q;
-        motion[p->body].x = icfi_transform_point(t, s->body[p->body].center);
+        motion[p->body].x = icf_transform_apply(t, s->body[p->body].center);
     }
 }
 
@@ -13389,12 +13346,12 @@ static icfi_spatial icfi_slide_column(icf_vec3 axis)
 static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const icf_real* q,
                                icf_vec3 o, icfi_spatial* column, uint8_t* by_parent)
 {
-    icf_mat3 r = icfi_axes(base.q);
+    icf_mat3 r = icf_mat3_from_quat(base.q);
     switch (j->kind) {
     case ICF_JOINT_REVOLUTE: column[0] = icfi_turn_column(r.z, base.p, o); break;
     case ICF_JOINT_PRISMATIC: column[0] = icfi_slide_column(r.z); break;
     case ICF_JOINT_BALL:
-        r = icfi_axes(icf_quat_mul(base.q, icf_quat_make(q[0], q[1], q[2], q[3])));
+        r = icf_mat3_from_quat(icf_quat_mul(base.q, icf_quat_make(q[0], q[1], q[2], q[3])));
         column[0] = icfi_turn_column(r.x, base.p, o);
         column[1] = icfi_turn_column(r.y, base.p, o);
         column[2] = icfi_turn_column(r.z, base.p, o);
@@ -13421,17 +13378,10 @@ static void icfi_joint_columns(const icfi_joint* j, icf_transform base, const ic
 /* The unit motion of a free body along axis 0 to 5, about its centre of mass */
 static icfi_spatial icfi_free_column(int32_t axis)
 {
-    icfi_spatial x;
-    ICFI_MEMSET(&x, 0, sizeof x);
-    switch (axis) {
-    case 0: x.l.x = 1; break;
-    case 1: x.l.y = 1; break;
-    case 2: x.l.z = 1; break;
-    case 3: x.a.x = 1; break;
-    case 4: x.a.y = 1; break;
-    default: x.a.z = 1; break;
-    }
-    return x;
+    icf_real six[6] = {0, 0, 0, 0, 0, 0};
+    six[axis] = 1;
+    return icfi_spatial_make(icf_vec3_make(six[3], six[4], six[5]),
+                             icf_vec3_make(six[0], six[1], six[2]));
 }
 
 /* Columns of all velocities of a tree, for a motion and positions */
@@ -13447,7 +13397,8 @@ static void icfi_find_columns(const icfi_sim* s, icfi_world_tree* tree, const ic
         icfi_spatial* column = s->column + tree->dof + p->dof;
         if (p->joint >= 0) {
             const icfi_joint* j = s->joint + p->joint;
-            icfi_joint_columns(j, icfi_joint_base(s, j, motion), position + 4 * p->joint, o, column,
+            icfi_joint_columns(j, icfi_frame_now(s, j->parent, j->frame[0], motion),
+                               position + 4 * p->joint, o, column,
                                s->by_parent + tree->dof + p->dof);
             continue;
         }
@@ -13457,25 +13408,19 @@ static void icfi_find_columns(const icfi_sim* s, icfi_world_tree* tree, const ic
     }
 }
 
+static int icfi_is_kinematic(const icfi_sim* s, int32_t body)
+{
+    return body >= 0 && icfi_kind_of(s->body + body) == ICF_BODY_KINEMATIC;
+}
+
 /* The spatial velocity about o of a body outside all trees */
 static icfi_spatial icfi_carrier_speed(const icfi_sim* s, const icfi_motion* motion, int32_t body,
                                        icf_vec3 o)
 {
     const icfi_motion* m;
-    icf_vec3 zero = icf_vec3_make(0, 0, 0);
-    if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
-        return icfi_spatial_make(zero, zero);
+    if (!icfi_is_kinematic(s, body)) return icfi_slide_column(icf_vec3_make(0, 0, 0));
     m = motion + body;
     return icfi_spatial_make(m->w, icf_vec3_add(m->v, icf_vec3_cross(m->w, icf_vec3_sub(o, m->x))));
-}
-
-/* The rate of that velocity: v x w, because the body turns while its centre of mass moves straight on */
-static icfi_spatial icfi_carrier_rate(const icfi_sim* s, const icfi_motion* motion, int32_t body)
-{
-    icf_vec3 zero = icf_vec3_make(0, 0, 0);
-    if (body < 0 || icfi_kind_of(s->body + body) != ICF_BODY_KINEMATIC)
-        return icfi_spatial_make(zero, zero);
-    return icfi_spatial_make(zero, icf_vec3_cross(motion[body].v, motion[body].w));
 }
 
 /* Spatial velocities of the bodies of a tree, from its velocities v and the last columns */
@@ -13507,46 +13452,41 @@ static void icfi_set_speeds(const icfi_sim* s, const icfi_world_tree* tree, icfi
     }
 }
 
+/* Writes the velocities of a free root into a vector; locked axes have no place there. */
+static void icfi_pack_velocity(uint32_t locks, icf_vec3 l, icf_vec3 a, icf_real* v)
+{
+    if (!(locks & ICF_LOCK_X)) *v++ = l.x;
+    if (!(locks & ICF_LOCK_Y)) *v++ = l.y;
+    if (!(locks & ICF_LOCK_Z)) *v++ = l.z;
+    if (!(locks & ICF_LOCK_TURN_X)) *v++ = a.x;
+    if (!(locks & ICF_LOCK_TURN_Y)) *v++ = a.y;
+    if (!(locks & ICF_LOCK_TURN_Z)) *v++ = a.z;
+}
+
+/* Reads them; those along locked axes stay as they are. */
+static void icfi_unpack_velocity(uint32_t locks, const icf_real* v, icf_vec3* l, icf_vec3* a)
+{
+    if (!(locks & ICF_LOCK_X)) l->x = *v++;
+    if (!(locks & ICF_LOCK_Y)) l->y = *v++;
+    if (!(locks & ICF_LOCK_Z)) l->z = *v++;
+    if (!(locks & ICF_LOCK_TURN_X)) a->x = *v++;
+    if (!(locks & ICF_LOCK_TURN_Y)) a->y = *v++;
+    if (!(locks & ICF_LOCK_TURN_Z)) a->z = *v++;
+}
+
 /* Gathers the velocities of a tree from the motions of its free root and of its joints. */
 static void icfi_gather_velocity(const icfi_sim* s, const icfi_world_tree* tree,
                                  const icfi_motion* motion, const icf_real* joint_velocity,
                                  icf_real* v)
 {
-    int32_t k, i, n;
+    int32_t k, i;
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         const icfi_motion* m = motion + p->body;
-        const icf_real six[6] = {m->v.x, m->v.y, m->v.z, m->w.x, m->w.y, m->w.z};
-        if (p->joint >= 0) {
-            for (i = 0; i < p->dofs; i++) v[p->dof + i] = joint_velocity[3 * p->joint + i];
-            continue;
-        }
-        if (p->dofs == 6) {
-            ICFI_MEMCPY(v, six, sizeof six);
-            continue;
-        }
-        for (i = n = 0; i < 6; i++) {
-            if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) v[n++] = six[i];
-        }
+        if (p->joint < 0) icfi_pack_velocity(icfi_locks_of(s->body + p->body), m->v, m->w, v);
+        for (i = 0; p->joint >= 0 && i < p->dofs; i++)
+            v[p->dof + i] = joint_velocity[3 * p->joint + i];
     }
-}
-
-/* The six velocities of a free root */
-static void icfi_root_velocity(const icfi_sim* s, const icfi_world_place* p, const icf_real* v,
-                               icf_vec3* l, icf_vec3* a)
-{
-    icf_real six[6] = {0, 0, 0, 0, 0, 0};
-    int32_t i, n;
-    if (p->dofs == 6) {
-        *l = icf_vec3_make(v[0], v[1], v[2]);
-        *a = icf_vec3_make(v[3], v[4], v[5]);
-        return;
-    }
-    for (i = n = 0; i < 6; i++) {
-        if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) six[i] = v[n++];
-    }
-    *l = icf_vec3_make(six[0], six[1], six[2]);
-    *a = icf_vec3_make(six[3], six[4], six[5]);
 }
 
 /* The root and the joints of a tree after a time h with velocities v */
@@ -13560,8 +13500,8 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
         const icf_real *u = v + p->dof, *q;
         icf_real* out;
         if (p->joint < 0) {
-            icf_vec3 l, a;
-            icfi_root_velocity(s, p, u, &l, &a);
+            icf_vec3 l = icf_vec3_make(0, 0, 0), a = l;
+            icfi_unpack_velocity(icfi_locks_of(s->body + p->body), u, &l, &a);
             to[p->body].x = icf_vec3_add_scaled(from[p->body].x, h, l);
             to[p->body].q = icfi_rotate_on(from[p->body].q, a, h);
             continue;
@@ -13572,10 +13512,7 @@ static void icfi_integrate_tree(const icfi_sim* s, const icfi_world_tree* tree, 
             icf_quat r = icf_quat_make(q[0], q[1], q[2], q[3]);
             icf_vec3 turn = icf_vec3_make(h * u[0], h * u[1], h * u[2]);
             r = icf_quat_normalize(icf_quat_mul(r, icfi_rotation_of(turn)));
-            out[0] = r.x;
-            out[1] = r.y;
-            out[2] = r.z;
-            out[3] = r.w;
+            ICFI_MEMCPY(out, &r, sizeof r);
         } else {
             for (i = 0; i < p->dofs; i++) out[i] = q[i] + h * u[i];
         }
@@ -13607,7 +13544,7 @@ static void icfi_turned_inertia(icf_quat q, const icf_real body[6], icf_real wor
         ICFI_MEMCPY(world, body, 6 * sizeof *body);
         return;
     }
-    turn = icfi_axes(q); /* columns */
+    turn = icf_mat3_from_quat(q); /* columns */
     ICFI_MEMCPY(r, &turn, sizeof r);
     for (i = 0; i < 3; i++) { /* rows of R times I */
         m[i][0] = r[0][i] * body[0] + r[1][i] * body[3] + r[2][i] * body[4];
@@ -13648,10 +13585,9 @@ static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_m
                                    icfi_spatial speed, const icf_real inertia[6], icf_vec3 o)
 {
     const icfi_body* b = s->body + body;
-    const icf_real* g = s->header->gravity;
     icf_vec3 c = icf_vec3_sub(m->x, o), f = b->force, t = b->torque;
     icf_vec3 v = icf_vec3_add(speed.l, icf_vec3_cross(speed.a, c));
-    f = icf_vec3_add_scaled(f, b->mass * b->gravity_scale, icf_vec3_make(g[0], g[1], g[2]));
+    f = icf_vec3_add_scaled(f, b->mass * b->gravity_scale, s->header->gravity);
     if (b->linear_damping > 0) f = icf_vec3_add_scaled(f, -b->linear_damping * b->mass, v);
     if (b->angular_damping > 0) {
         t = icf_vec3_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, speed.a));
@@ -13668,11 +13604,10 @@ static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icf
     return f;
 }
 
-/* The spatial acceleration of a free root whose velocities are constant. Its v belongs to a moving point, so
-   the spatial velocity changes at the rate -w x v. */
-static icfi_spatial icfi_root_rate(icfi_spatial speed)
+/* What a rotor adds to the inertia of each velocity of its joint */
+static icf_real icfi_armature(const icfi_joint* j)
 {
-    return icfi_spatial_make(icf_vec3_make(0, 0, 0), icf_vec3_cross(speed.l, speed.a));
+    return j->rotor_inertia * j->gear_ratio * j->gear_ratio;
 }
 
 /* Newton and Euler's recursion. out: the efforts that give a tree the accelerations `a` (NULL: none) in a
@@ -13695,11 +13630,13 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             base = s->speed[p->parent];
             x = s->rate[p->parent];
         } else {
+            /* at constant velocities: v of a centre of mass is that of a moving point, so the spatial
+               velocity changes at the rate v x w */
             base = icfi_carrier_speed(s, motion, tree->carrier, o);
-            x = icfi_carrier_rate(s, motion, tree->carrier);
-        }
-        if (p->joint < 0) {
-            x = icfi_root_rate(s->speed[k]);
+            x = icfi_slide_column(icf_vec3_make(0, 0, 0));
+            if (icfi_is_kinematic(s, tree->carrier))
+                x.l = icf_vec3_cross(motion[tree->carrier].v, motion[tree->carrier].w);
+            if (p->joint < 0) x.l = icf_vec3_cross(s->speed[k].l, s->speed[k].a);
         }
         for (i = 0; i < p->dofs; i++) {
             int32_t d = tree->dof + p->dof + i;
@@ -13722,6 +13659,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
         const icfi_world_place* p = s->place + k;
         for (i = 0; i < p->dofs; i++) {
             out[p->dof + i] = icfi_spatial_dot(s->column[tree->dof + p->dof + i], s->push[k]);
+            if (a && p->joint >= 0)
+                out[p->dof + i] += icfi_armature(s->joint + p->joint) * a[p->dof + i];
         }
         if (p->parent >= 0)
             s->push[p->parent] = icfi_spatial_add_scaled(s->push[p->parent], 1, s->push[k]);
@@ -13760,16 +13699,15 @@ static void icfi_joint_error(const icfi_joint* j, const icf_real* goal, const ic
 }
 
 /* out: efforts on the joints of a tree at a position and velocity: applied efforts, springs, dampers and
-   motors without limit. diagonal, if not NULL: the terms that springs, dampers, motors and rotors add to the
-   diagonal of A */
+   motors without limit. diagonal: the terms that springs, dampers, motors and rotors add to the diagonal of
+   A */
 static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
                                const icf_real* position, const icf_real* v, icf_real* out,
                                icf_real* diagonal)
 {
-    icf_real h = s->h, early = s->lean * s->blend * h * h;
+    icf_real h = s->h, early = s->blend * s->blend * h * h;
     int32_t k, i;
-    for (k = 0; k < tree->dofs; k++) out[k] = 0;
-    for (k = 0; diagonal && k < tree->dofs; k++) diagonal[k] = 0;
+    for (k = 0; k < tree->dofs; k++) out[k] = diagonal[k] = 0;
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         const icfi_joint* j;
@@ -13789,8 +13727,7 @@ static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
                      j->motor_damping * (j->target_velocity[i] - v[p->dof + i]) + j->feedforward[i];
             }
             out[p->dof + i] = f;
-            if (diagonal)
-                diagonal[p->dof + i] = j->armature + early * stiffness + s->lean * h * damping;
+            diagonal[p->dof + i] = icfi_armature(j) + early * stiffness + s->blend * h * damping;
         }
     }
 }
@@ -13799,7 +13736,7 @@ static void icfi_joint_efforts(const icfi_sim* s, const icfi_world_tree* tree,
 static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
                              const icfi_motion* motion, const icf_real* diagonal, icf_real* a)
 {
-    icf_real h = s->lean * s->h;
+    icf_real h = s->blend * s->h;
     int32_t n = tree->dofs, k, i, m;
     ICFI_MEMSET(a, 0, (size_t)n * (size_t)n * sizeof *a);
     for (k = tree->first; k < tree->first + tree->places; k++) {
@@ -13833,7 +13770,7 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
             for (i = 0; i < 6; i++) sum->about[i] += mine->about[i];
         }
     }
-    for (i = 0; diagonal && i < n; i++) a[i * n + i] += diagonal[i];
+    for (i = 0; i < n; i++) a[i * n + i] += diagonal[i];
 }
 
 /* The state at `share` of the way through the substep, with velocities that change from v0 to v */
@@ -13846,19 +13783,6 @@ static void icfi_state_at_theta(const icfi_sim* s, const icfi_world_tree* tree, 
     for (i = 0; i < tree->dofs; i++) mean[i] = s->blend * v[i] + (1 - s->blend) * v0[i];
     icfi_integrate_tree(s, tree, mean, share * s->h, s->motion, s->position, s->half,
                         s->half_position);
-}
-
-/* Adds the efforts that give rotors the accelerations a. */
-static void icfi_add_rotors(const icfi_sim* s, const icfi_world_tree* tree, const icf_real* a,
-                            icf_real* out)
-{
-    int32_t k, i;
-    for (k = tree->first; k < tree->first + tree->places; k++) {
-        const icfi_world_place* p = s->place + k;
-        if (p->joint < 0) continue;
-        for (i = 0; i < p->dofs; i++)
-            out[p->dof + i] += s->joint[p->joint].armature * a[p->dof + i];
-    }
 }
 
 /* r: the change of velocity of a tree in symplectic Euler, with the terms quadratic in velocities taken at
@@ -13909,7 +13833,7 @@ static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
    go on until v stands still; they are fast while h is short beside the time in which forces turn. */
 static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int euler)
 {
-    const icf_real theta = euler ? 0 : s->lean;
+    const icf_real theta = euler ? 0 : s->blend;
     const icf_real* v0 = s->v0 + tree->dof;
     icf_real *v = s->v_free + tree->dof, *a = s->mass + tree->mass_at, h = s->h;
     icf_real *r = s->v + tree->dof, *f = s->problem_v + tree->dof,
@@ -13932,10 +13856,10 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         icfi_find_speeds(s, tree, motion, mean);
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
         icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
-        icfi_add_rotors(s, tree, r, f);
+
         /* springs and dampers are taken at theta in symplectic Euler, too */
-        icfi_state_at_theta(s, tree, v, s->lean);
-        for (i = 0; i < n; i++) mean[i] = s->lean * v[i] + (1 - s->lean) * v0[i];
+        icfi_state_at_theta(s, tree, v, s->blend);
+        for (i = 0; i < n; i++) mean[i] = s->blend * v[i] + (1 - s->blend) * v0[i];
         icfi_joint_efforts(s, tree, s->half_position, mean, r, d);
         for (i = 0; i < n; i++) {
             effort[i] = r[i];
@@ -13991,21 +13915,14 @@ static icf_result icfi_predict_tree(icfi_sim* s, icfi_world_tree* tree)
 
 /* ---- a free body alone ---- */
 
-static int icfi_is_definite(const icf_real i[6])
-{
-    icf_real f = i[0] * i[1] - i[3] * i[3];
-    icf_real det = i[0] * (i[1] * i[2] - i[5] * i[5]) + i[3] * (i[4] * i[5] - i[3] * i[2]) +
-                   i[4] * (i[3] * i[5] - i[4] * i[1]);
-    return i[0] > 0 && f > 0 && det > 0;
-}
-
-/* The inverse of a symmetric matrix, by its adjugate; 0 if it is not positive definite */
+/* The inverse of a symmetric matrix, by its adjugate; 0 if it is not positive definite. out may be NULL */
 static int icfi_symmetric_inverse(const icf_real i[6], icf_real out[6])
 {
     icf_real a = i[1] * i[2] - i[5] * i[5], b = i[4] * i[5] - i[3] * i[2];
     icf_real c = i[3] * i[5] - i[4] * i[1], f = i[0] * i[1] - i[3] * i[3];
     icf_real det = i[0] * a + i[3] * b + i[4] * c;
-    if (!icfi_is_definite(i)) return 0;
+    if (!(i[0] > 0 && f > 0 && det > 0)) return 0;
+    if (!out) return 1;
     det = 1 / det;
     out[0] = det * a;
     out[1] = det * (i[0] * i[2] - i[4] * i[4]);
@@ -14037,18 +13954,15 @@ static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
     const icfi_motion* m = s->motion + p->body;
-    const icf_real* g = s->header->gravity;
     icf_real h = s->h, *v = s->v_free + tree->dof;
-    icf_real late = 1 - h * (1 - s->lean) * b->linear_damping,
-             early = 1 + h * s->lean * b->linear_damping;
-    icf_vec3 l = icf_vec3_add_scaled(icf_vec3_make(0, 0, 0), h * b->gravity_scale,
-                                     icf_vec3_make(g[0], g[1], g[2]));
+    icf_real late = 1 - h * (1 - s->blend) * b->linear_damping,
+             early = 1 + h * s->blend * b->linear_damping;
+    icf_vec3 l =
+        icf_vec3_add_scaled(icf_vec3_make(0, 0, 0), h * b->gravity_scale, s->header->gravity);
     icf_vec3 a = m->w;
     uint32_t locks = icfi_locks_of(b);
-    int32_t i, n;
     icf_vec3 turn;
     int turns;
-    icf_real six[6];
     if (!(b->mass > 0)) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the mass of a body");
     }
@@ -14067,26 +13981,18 @@ static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
                                      "the inertia of a body");
     }
     if (!(turns || locks >> 3 ? icfi_turn_by(b, m, b->torque, &turn)
-                              : icfi_is_definite(b->inertia))) {
+                              : icfi_symmetric_inverse(b->inertia, NULL))) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, p->body, "the inertia of a body");
     }
     if (turns) {
         a = icf_vec3_add_scaled(a, h, turn);
         if (b->angular_damping > 0)
-            a = icf_vec3_add_scaled(a, -h * (1 - s->lean) * b->angular_damping, m->w);
+            a = icf_vec3_add_scaled(a, -h * (1 - s->blend) * b->angular_damping, m->w);
     } else if (b->angular_damping > 0) {
-        a = icf_vec3_scale(1 - h * (1 - s->lean) * b->angular_damping, a);
+        a = icf_vec3_scale(1 - h * (1 - s->blend) * b->angular_damping, a);
     }
-    if (b->angular_damping > 0) a = icf_vec3_scale(1 / (1 + h * s->lean * b->angular_damping), a);
-    six[0] = l.x;
-    six[1] = l.y;
-    six[2] = l.z;
-    six[3] = a.x;
-    six[4] = a.y;
-    six[5] = a.z;
-    for (i = n = 0; i < 6; i++) {
-        if (!(locks >> i & 1u)) v[n++] = six[i];
-    }
+    if (b->angular_damping > 0) a = icf_vec3_scale(1 / (1 + h * s->blend * b->angular_damping), a);
+    icfi_pack_velocity(locks, l, a, v);
     return ICF_RESULT_OK;
 }
 
@@ -14095,7 +14001,7 @@ static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_r
 {
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
-    icf_real turned[6], six[36], *full, h = s->lean * s->h;
+    icf_real turned[6], six[36], *full, h = s->blend * s->h;
     uint32_t locks = icfi_locks_of(b);
     int32_t i, k, n = 0;
     full = locks ? six : a;
@@ -14193,17 +14099,6 @@ static int icfi_spin(const icf_real i[6], const icf_real inverse[6], icf_vec3 p,
     return 0;
 }
 
-/* Locked axes do not move. */
-static void icfi_hold_locked(uint32_t locks, icfi_motion* m, icf_vec3* l, icf_vec3* a)
-{
-    if (locks & ICF_LOCK_X) l->x = m->v.x = 0;
-    if (locks & ICF_LOCK_Y) l->y = m->v.y = 0;
-    if (locks & ICF_LOCK_Z) l->z = m->v.z = 0;
-    if (locks & ICF_LOCK_TURN_X) a->x = m->w.x = 0;
-    if (locks & ICF_LOCK_TURN_Y) a->y = m->w.y = 0;
-    if (locks & ICF_LOCK_TURN_Z) a->z = m->w.z = 0;
-}
-
 /* q^-1 v q - v, for a quaternion with |q|^2 = 2 / f */
 static inline icf_vec3 icfi_unturn_change(icf_quat q, icf_real f, icf_vec3 v)
 {
@@ -14285,9 +14180,10 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
     icfi_motion* m = s->motion + p->body;
-    icf_vec3 l, a, mean;
-    icfi_root_velocity(s, p, v, &l, &a);
-    icfi_hold_locked(icfi_locks_of(b), m, &l, &a);
+    const icf_real still[6] = {0, 0, 0, 0, 0, 0};
+    icf_vec3 l = icf_vec3_make(0, 0, 0), a = l, mean;
+    icfi_unpack_velocity(icfi_locks_of(b), v, &l, &a);
+    icfi_unpack_velocity(~icfi_locks_of(b), still, &m->v, &m->w); /* locked axes do not move */
     m->x = icf_vec3_add_scaled(m->x, s->h, icfi_blend(s->blend, l, m->v));
     m->v = l;
     mean = icfi_blend(s->blend, a, m->w);
@@ -14424,27 +14320,23 @@ static void icfi_add_along(icf_real* block, int32_t rows, int32_t n, int32_t i, 
     }
 }
 
-/* The same without directions: the velocity there and the angular velocity */
-static void icfi_add_column(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
-                            icf_vec3 l, icf_vec3 a)
+/* The same, or, without directions, the velocity there and the angular velocity */
+static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
+                            const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
 {
+    icf_vec3 l;
+    if (direction) {
+        icfi_add_along(block, rows, n, i, sign, c, r, direction);
+        return;
+    }
+    l = icf_vec3_add(c->l, icf_vec3_cross(c->a, r));
     block[i] += sign * l.x;
     block[n + i] += sign * l.y;
     block[2 * n + i] += sign * l.z;
     if (rows < 6) return;
-    block[3 * n + i] += sign * a.x;
-    block[4 * n + i] += sign * a.y;
-    block[5 * n + i] += sign * a.z;
-}
-
-static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i, icf_real sign,
-                            const icfi_spatial* c, icf_vec3 r, const icfi_spatial* direction)
-{
-    if (direction) {
-        icfi_add_along(block, rows, n, i, sign, c, r, direction);
-    } else {
-        icfi_add_column(block, rows, n, i, sign, icf_vec3_add(c->l, icf_vec3_cross(c->a, r)), c->a);
-    }
+    block[3 * n + i] += sign * c->a.x;
+    block[4 * n + i] += sign * c->a.y;
+    block[5 * n + i] += sign * c->a.z;
 }
 
 /* Writes the whole new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point.
@@ -14526,8 +14418,8 @@ static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_
 
 /* The state of a touch in a substep: its point half way between its two sides, its reach from A to B, and its
    distance */
-static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* point,
-                           icf_vec3* reach, icf_real* distance)
+static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3* point, icf_vec3* reach,
+                           icf_real* distance)
 {
     const icf_touch* touch = s->touch + i;
     const icfi_touching* t = s->touching + i;
@@ -14536,7 +14428,7 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, int first, icf_vec3* po
     *point = touch->point;
     *reach = touch->reach;
     *distance = touch->contact.distance;
-    if (first) return;
+    if (!s->substep) return; /* as the caller gave it */
     for (k = 0; k < 2; k++) {
         at[k] = t->at[k];
         if (t->body[k] >= 0) {
@@ -14569,8 +14461,7 @@ static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf
 
 /* The end of the run of touches that share a link with touch i: touches of its pair that reach about as far.
    A link has one `reach`, so the levers of the others are off by half the difference: a twentieth at most. */
-static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 origin,
-                            icf_vec3 reach)
+static int32_t icfi_run_end(const icfi_sim* s, int32_t i, icf_vec3 origin, icf_vec3 reach)
 {
     const icfi_touching* t = s->touching + i;
     const icf_real most = ICF_R(0.1) * icfi_longest_lever(s, t->body, origin);
@@ -14580,7 +14471,7 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 or
         icf_vec3 point, other;
         icf_real distance;
         if (u->body[0] != t->body[0] || u->body[1] != t->body[1]) break;
-        icfi_touch_now(s, end, first, &point, &other, &distance);
+        icfi_touch_now(s, end, &point, &other, &distance);
         other = icf_vec3_sub(other, reach);
         if (icf_vec3_dot(other, other) > most * most) break;
         /* a lever must not be off across its normal: the body would sink in, and come out with energy */
@@ -14592,9 +14483,8 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, int first, icf_vec3 or
     return end;
 }
 
-/* Makes links and contacts of the touches. first: this is the first substep, where the points are as the
-   caller gave them */
-static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
+/* Makes links and contacts of the touches. */
+static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
     const icf_lag none = {0, 0, 0};
@@ -14607,8 +14497,8 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
         s->touching[i].contact = -1;
         end = i + 1;
         if (!icfi_can_move(s, t->body[0]) && !icfi_can_move(s, t->body[1])) continue;
-        icfi_touch_now(s, i, first, &origin, &reach, &distance);
-        end = icfi_run_end(s, i, first, origin, reach);
+        icfi_touch_now(s, i, &origin, &reach, &distance);
+        end = icfi_run_end(s, i, origin, reach);
         for (k = i; k < end; k++) {
             const icf_contact* c = &s->touch[k].contact;
             if (k > i || c->torsion > 0 || c->rolling > 0) rows = 6;
@@ -14622,15 +14512,15 @@ static void icfi_link_touches(icfi_sim* s, int first, int32_t* bias_at)
             icf_contact* c = s->contact + p->contacts;
             icf_vec3 point, other;
             icfi_copy_bytes(c, &s->touch[k].contact, s->contact_bytes);
-            icfi_touch_now(s, k, first, &point, &other, &c->distance);
+            icfi_touch_now(s, k, &point, &other, &c->distance);
             c->link = link;
             c->point = rows == 6 ? icf_vec3_sub(point, origin) : icf_vec3_make(0, 0, 0);
-            if (s->touching[k].memory >= 0 && first) {
+            if (s->touching[k].memory >= 0 && !s->substep) {
                 const icfi_contact_cache* m = s->memory + s->touching[k].memory;
-                c->impulse_guess = icf_vec3_make(m->impulse[0], m->impulse[1], m->impulse[2]);
+                c->impulse_guess = m->impulse;
                 if (s->header->settle) c->lag = m->lag;
             }
-            if (!first) c->lag = s->header->settle ? s->result[k].lag : none;
+            if (s->substep) c->lag = s->header->settle ? s->touching[k].out.contact.lag : none;
             s->touching[k].contact = p->contacts++;
         }
     }
@@ -14651,7 +14541,7 @@ static icf_row* icfi_add_row(icfi_sim* s, icf_row_kind kind, int32_t link, int32
     icf_row* r = s->row + s->problem.rows++;
     *r = icf_default_row(kind);
     if (constraint >= 0 && s->constraint[constraint].kind != ICF_CONSTRAINT_COUPLER)
-        r->near_rigid = icfi_min(icfi_hold * s->hold / s->h, 1);
+        r->near_rigid = icfi_min(icfi_hold * s->session->hold / s->h, 1);
     r->link = link;
     r->row = row;
     o->joint = joint;
@@ -14728,21 +14618,12 @@ static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t*
     }
 }
 
-/* The frame of a constraint on one of its bodies, in the world */
-static icf_transform icfi_constraint_frame(const icfi_sim* s, const icfi_constraint* c,
-                                           int32_t side, const icfi_motion* motion)
-{
-    int32_t b = c->body[side];
-    if (b < 0) return c->frame[side];
-    return icfi_compose(icfi_pose(s->body + b, motion + b), c->frame[side]);
-}
-
 /* Adds rows about axes of A after the rows along axes: two for a hinge, to turn z of B to z of A, else three.
    Answers the number of rows. */
 static int32_t icfi_turn_rows(int32_t kind, icf_quat a, icf_quat b, int32_t rows,
                               icfi_spatial* direction, icf_real* error)
 {
-    icf_mat3 axis = icfi_axes(a);
+    icf_mat3 axis = icf_mat3_from_quat(a);
     const icf_real qa[4] = {a.x, a.y, a.z, a.w}, qb[4] = {b.x, b.y, b.z, b.w};
     icf_vec3 zero = icf_vec3_make(0, 0, 0), turn;
     icf_real e[3];
@@ -14767,10 +14648,11 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
                                     const icfi_motion* motion, icfi_spatial* direction,
                                     icf_real* error, icf_vec3 point[2])
 {
-    icf_transform a = icfi_constraint_frame(s, c, 0, motion),
-                  b = icfi_constraint_frame(s, c, 1, motion);
+    icf_transform a = icfi_frame_now(s, c->body[0], c->frame[0], motion),
+                  b = icfi_frame_now(s, c->body[1], c->frame[1], motion);
     icf_vec3 gap = icf_vec3_sub(b.p, a.p);
-    icf_mat3 axis = c->kind == ICF_CONSTRAINT_SLIDER ? icfi_axes(a.q) : icf_mat3_identity();
+    icf_mat3 axis =
+        c->kind == ICF_CONSTRAINT_SLIDER ? icf_mat3_from_quat(a.q) : icf_mat3_identity();
     const icf_vec3 axes[3] = {axis.x, axis.y, axis.z};
     int32_t rows = 0, k;
     if (c->kind == ICF_CONSTRAINT_DISTANCE) {
@@ -15032,7 +14914,7 @@ static void icfi_read_tension(icfi_sim* s)
 {
     int32_t i;
     ICFI_MEMSET(s->tension, 0, 6 * (size_t)s->header->end[ICFI_CONSTRAINTS] * sizeof(icf_real));
-    for (i = 0; i < s->session->rows; i++) {
+    for (i = 0; i < s->problem.rows; i++) {
         const icfi_row_owner* o = s->owner + i;
         icf_row_result r;
         if (o->constraint < 0 || icf_get_row(&s->session->workspace, i, &r) != ICF_RESULT_OK)
@@ -15160,7 +15042,7 @@ static void icfi_errors_left(const icfi_sim* s, const icfi_constraint* c, icf_re
                              icf_real left[6])
 {
     icf_real error[6], size[6];
-    const icf_real h = s->h, before = s->step_before,
+    const icf_real h = s->h, before = s->session->step_before,
                    share = h < before ? h * h / (before * before) : 1;
     const int32_t rows = icfi_row_errors(s, c, error, size);
     int32_t k;
@@ -15257,7 +15139,7 @@ static void icfi_link_constraint(icfi_sim* s, int32_t slot, int32_t* bias_at)
 }
 
 /* The problem of a substep, from the free velocities */
-static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s, int first)
+static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s)
 {
     icfi_session* session = s->session;
     icf_problem* p = &s->problem;
@@ -15269,7 +15151,7 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s, int first)
     s->velocities = 0;
     s->link_start[0] = 0;
     for (i = 0; i < session->trees; i++) s->tree[i].clique = -1;
-    icfi_link_touches(s, first, &bias);
+    icfi_link_touches(s, &bias);
     if (s->header->end[ICFI_CONSTRAINTS]) icfi_find_stiffening(s);
     for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++) {
         if (s->constraint[i].slot.flags & ICFI_ALIVE) icfi_link_constraint(s, i, &bias);
@@ -15329,17 +15211,18 @@ static ICFI_NOINLINE void icfi_dump_problem(icfi_sim* s)
     d->written = 1;
 }
 
-/* Solves the problem of a substep, into s->v. */
+/* Makes the problem of a substep and solves it, into s->v. */
 static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
 {
     icfi_session* session = s->session;
     icf_problem* p = &s->problem;
     icf_options options = icfi_step_options(s);
-    icf_result result = ICF_RESULT_OK;
+    icf_result result = icfi_make_problem(s);
     int32_t i, k, at = 0;
-    size_t used = icfi_granules(s->block_used * sizeof(icf_real)), kept;
+    size_t used, kept;
     uint32_t kept_sum;
-    session->rows = p->rows;
+    if (result != ICF_RESULT_OK) return result;
+
     icfi_copy_bytes(s->v, s->v_free, (size_t)session->dofs * sizeof(icf_real));
     ICFI_MEMSET(&session->stats, 0, sizeof session->stats);
     if (s->dump && s->substep == 0) icfi_dump_problem(s);
@@ -15349,6 +15232,7 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
     }
     kept = session->workspace.kept;
     kept_sum = session->workspace.kept_sum;
+    used = icfi_granules(s->block_used * sizeof(icf_real));
     result =
         icf_workspace_init(&session->workspace, s->workspace + used, s->workspace_bytes - used);
     if (result != ICF_RESULT_OK) return result;
@@ -15391,16 +15275,17 @@ static void icfi_take_results(icfi_sim* s)
     int32_t i;
     for (i = 0; i < session->touches; i++) {
         icfi_touching* t = s->touching + i;
+        icf_contact_result* r = &t->out.contact;
         if (t->contact < 0) {
-            ICFI_MEMSET(s->result + i, 0, sizeof s->result[i]);
+            ICFI_MEMSET(r, 0, sizeof *r);
             continue;
         }
-        (void)icf_get_contact(&session->workspace, t->contact, s->result + i);
-        t->impulse = icf_vec3_add_scaled(t->impulse, s->h, s->result[i].force);
-        t->normal_impulse += s->result[i].impulse.z;
-        session->dissipated += s->result[i].dissipated;
+        (void)icf_get_contact(&session->workspace, t->contact, r);
+        t->out.impulse = icf_vec3_add_scaled(t->out.impulse, s->h, r->force);
+        t->normal_impulse += r->impulse.z;
+        session->dissipated += r->dissipated;
     }
-    for (i = 0; i < session->rows; i++) {
+    for (i = 0; i < s->problem.rows; i++) {
         const icfi_row_owner* o = s->owner + i;
         icf_row_result r;
         if (icf_get_row(&session->workspace, i, &r) != ICF_RESULT_OK) continue;
@@ -15423,9 +15308,7 @@ static void icfi_move_kinematic(icfi_sim* s)
     int32_t i;
     for (i = 0; i < s->header->end[ICFI_BODIES]; i++) {
         icfi_motion* m = s->motion + i;
-        if (!(s->body[i].slot.flags & ICFI_ALIVE) ||
-            icfi_kind_of(s->body + i) != ICF_BODY_KINEMATIC)
-            continue;
+        if (!(s->body[i].slot.flags & ICFI_ALIVE) || !icfi_is_kinematic(s, i)) continue;
         m->x = icf_vec3_add_scaled(m->x, s->h, m->v);
         if (m->w.x != 0 || m->w.y != 0 || m->w.z != 0) m->q = icfi_rotate_on(m->q, m->w, s->h);
     }
@@ -15463,8 +15346,8 @@ static void icfi_move(icfi_sim* s)
     }
 }
 
-/* The free velocities of all trees in a substep, and its problem */
-static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s, int first)
+/* The free velocities of all trees in a substep */
+static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s)
 {
     icf_result result;
     int32_t i;
@@ -15474,7 +15357,7 @@ static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s, int first)
         result = tree->single ? icfi_predict_body(s, tree) : icfi_predict_tree(s, tree);
         if (result != ICF_RESULT_OK) return result;
     }
-    return icfi_make_problem(s, first);
+    return ICF_RESULT_OK;
 }
 
 /* The number of velocities of a clique, after icfi_solve_problem has turned s->size into offsets */
@@ -15544,8 +15427,8 @@ static icf_real icfi_constraint_energy(const icfi_sim* s)
    the constraint's size. */
 static int icfi_made_energy(const icfi_sim* s, icf_real most)
 {
-    const icf_real *g = s->header->gravity,
-                   gravity = ICF_SQRT(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    const icf_vec3 g = s->header->gravity;
+    const icf_real gravity = ICF_SQRT(icf_vec3_dot(g, g));
     const icf_real work = icfi_constraint_energy(s);
     icf_real scale = 0, noise;
     int32_t i, k;
@@ -15574,7 +15457,7 @@ static void icfi_find_end(icfi_sim* s)
     icfi_move_kinematic(s);
     for (i = 0; i < s->session->trees; i++) {
         const icfi_world_tree* tree = s->tree + i;
-        const icfi_world_place* p = s->place + tree->first;
+        const int32_t body = s->place[tree->first].body;
         if (!tree->single) {
             icfi_integrate_tree(s, tree, s->v + tree->dof, s->h, s->start, s->position, s->end,
                                 s->half_position);
@@ -15582,7 +15465,8 @@ static void icfi_find_end(icfi_sim* s)
             continue;
         }
         icfi_drift(s, tree, s->v + tree->dof);
-        icfi_root_velocity(s, p, s->v + tree->dof, &s->end[p->body].v, &s->end[p->body].w);
+        icfi_unpack_velocity(icfi_locks_of(s->body + body), s->v + tree->dof, &s->end[body].v,
+                             &s->end[body].w);
     }
     s->motion = s->start;
 }
@@ -15620,31 +15504,29 @@ static int icfi_is_where_expected(const icfi_sim* s, int32_t row, icf_real most)
 static int32_t icfi_first_elsewhere(const icfi_sim* s, icf_real most)
 {
     int32_t i = 0;
-    while (i < s->session->rows && icfi_is_where_expected(s, i, most)) i++;
+    while (i < s->problem.rows && icfi_is_where_expected(s, i, most)) i++;
     return i;
 }
 
 /* Solves the substep with constraints made linear at its end, again and again until that end is right: an
    implicit step, which makes no energy however far bodies turn. TOO_FAST if no end is found; then constraints
    are made linear at the start. */
-static icf_result icfi_solve_to_end(icfi_sim* s, int first)
+static icf_result icfi_solve_to_end(icfi_sim* s)
 {
     const int32_t most = s->worst == ICF_RESULT_TOO_FAST ? ICFI_PASSES_WHEN_LOST : ICFI_PASSES;
     icf_result result = ICF_RESULT_OK;
     int found = 0;
     for (s->pass = 1; s->pass < most && !found; s->pass++) {
-        result = icfi_make_problem(s, first);
-        if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+        result = icfi_solve_problem(s);
         if (result != ICF_RESULT_OK) break;
         icfi_read_tension(s);
         icfi_find_end(s);
-        found = icfi_first_elsewhere(s, icfi_slack(s) / 2) == s->session->rows;
+        found = icfi_first_elsewhere(s, icfi_slack(s) / 2) == s->problem.rows;
     }
     if (found && icfi_made_energy(s, ICF_R(0.02))) result = ICF_RESULT_TOO_FAST;
     s->pass = 0;
     if (found) return result;
-    result = icfi_make_problem(s, first);
-    if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
+    result = icfi_solve_problem(s);
     if (result < 0) return result;
     icfi_read_tension(s);
     return ICF_RESULT_TOO_FAST;
@@ -15652,27 +15534,24 @@ static icf_result icfi_solve_to_end(icfi_sim* s, int first)
 
 /* Solves for the velocities and the tension of a substep. TOO_FAST: begin the step again in more parts, if
    more are allowed. */
-static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s, int first)
+static ICFI_NOINLINE icf_result icfi_solve_substep(icfi_sim* s)
 {
-    icf_result result = icfi_begin_substep(s, first);
+    icf_result result = icfi_begin_substep(s);
     int32_t again, made, elsewhere;
     if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
     if (!s->header->end[ICFI_CONSTRAINTS] || !s->problem.links) return result;
-    for (again = 0; again < 3 && result == ICF_RESULT_OK && icfi_tension_is_off(s); again++) {
-        result = icfi_make_problem(s, first);
-        if (result == ICF_RESULT_OK) result = icfi_solve_problem(s);
-    }
+    for (again = 0; again < 3 && result == ICF_RESULT_OK && icfi_tension_is_off(s); again++)
+        result = icfi_solve_problem(s);
     if (result < 0) return result;
     icfi_read_tension(s);
     if (result != ICF_RESULT_OK || s->blend < 1) return result;
     made = icfi_made_energy(s, ICF_R(0.003));
     icfi_find_end(s);
     elsewhere = icfi_first_elsewhere(s, icfi_slack(s));
-    if (elsewhere < s->session->rows &&
+    if (elsewhere < s->problem.rows &&
         !icfi_is_of_singles(s, s->constraint + s->owner[elsewhere].constraint))
         return ICF_RESULT_TOO_FAST;
-    if (made || elsewhere < s->session->rows) result = icfi_solve_to_end(s, first);
-    return result;
+    return made || elsewhere < s->problem.rows ? icfi_solve_to_end(s) : result;
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -15727,12 +15606,15 @@ static icf_result icfi_match_touches(icfi_sim* s)
             return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
                                      "a touch not from icf_default_touch");
         }
-        t->point = touch->point;
-        t->normal = touch->contact.normal;
-        t->id = touch->id;
+        t->out.a = touch->a;
+        t->out.b = touch->b;
+        t->out.id = touch->id;
+        t->out.point = touch->point;
+        t->out.normal = touch->contact.normal;
+        t->out.distance = touch->contact.distance;
+        t->out.impulse = icf_vec3_make(0, 0, 0);
         for (k = 0; k < 2; k++) {
             icf_body b = k ? touch->b : touch->a;
-            t->name[k] = b;
             t->body[k] = -1;
             if (follow)
                 t->at[k] = icf_vec3_add_scaled(touch->point, k ? half : -half, touch->reach);
@@ -15748,11 +15630,9 @@ static icf_result icfi_match_touches(icfi_sim* s)
         if (t->body[0] == t->body[1])
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
                                      "a touch of a body with itself");
-        t->distance0 = touch->contact.distance;
-        t->impulse = icf_vec3_make(0, 0, 0);
         t->normal_impulse = 0;
         t->memory = -1;
-        if (t->distance0 < -s->session->penetration) s->session->penetration = -t->distance0;
+        if (t->out.distance < -s->session->penetration) s->session->penetration = -t->out.distance;
         if (!touch->id) continue;
         at = icfi_touch_key(touch->id, t->body[0], t->body[1], s->table_size);
         for (; s->table[at] >= 0; at = (at + 1) & (s->table_size - 1)) {
@@ -15770,22 +15650,21 @@ static icf_result icfi_match_touches(icfi_sim* s)
 
 static icf_body icfi_body_name(const icfi_sim* s, int32_t slot)
 {
-    icf_body b;
-    b.index = b.generation = 0;
+    icf_body b = {0, 0};
     if (slot < 0) return b;
     b.index = (uint32_t)slot;
     b.generation = s->body[slot].slot.generation;
     return b;
 }
 
-static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, int32_t a, int32_t b,
+static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, const int32_t body[2],
                            uint64_t id, icf_real impulse)
 {
     icf_event* e = s->event + s->session->events++;
     e->kind = kind;
     e->touch = touch;
-    e->a = icfi_body_name(s, a);
-    e->b = icfi_body_name(s, b);
+    e->a = icfi_body_name(s, body[0]);
+    e->b = icfi_body_name(s, body[1]);
     e->id = id;
     e->impulse = impulse;
 }
@@ -15794,14 +15673,11 @@ static void icfi_add_event(icfi_sim* s, int32_t kind, int32_t touch, int32_t a, 
 static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
 {
     const icfi_touching* t = s->touching + touch;
-    const icf_contact_result* r = s->result + touch;
     icfi_contact_cache* m = s->memory_next + at;
     ICFI_MEMSET(m, 0, sizeof *m);
-    m->impulse[0] = r->impulse.x;
-    m->impulse[1] = r->impulse.y;
-    m->impulse[2] = r->impulse.z;
-    m->lag = r->lag;
-    m->id = t->id;
+    m->impulse = t->out.contact.impulse;
+    m->lag = t->out.contact.lag;
+    m->id = t->out.id;
     m->body[0] = t->body[0];
     m->body[1] = t->body[1];
 }
@@ -15816,32 +15692,25 @@ static void icfi_remember_touches(icfi_sim* s)
         const icfi_touching* t = s->touching + i;
         int now = t->normal_impulse > 0;
         int before = t->memory >= 0 && t->memory < s->header->pressed;
-        if (!t->id || (!before && !now)) continue;
+        if (!t->out.id || (!before && !now)) continue;
         icfi_add_event(s, now ? before ? ICF_EVENT_PERSISTS : ICF_EVENT_BEGUN : ICF_EVENT_ENDED, i,
-                       t->body[0], t->body[1], t->id, t->normal_impulse);
+                       t->body, t->out.id, t->normal_impulse);
         if (now) icfi_remember(s, i, count++);
     }
     for (i = 0; i < s->header->pressed; i++) {
         const icfi_contact_cache* m = s->memory + i;
-        if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body[0], m->body[1], m->id, 0);
+        if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body, m->id, 0);
     }
     session->pressed = count;
     for (i = 0; s->header->settle && i < session->touches; i++) {
         const icfi_touching* t = s->touching + i;
-        if (t->id && !(t->normal_impulse > 0) && s->result[i].lag.limit > 0)
+        if (t->out.id && !(t->normal_impulse > 0) && t->out.contact.lag.limit > 0)
             icfi_remember(s, i, count++);
     }
     session->memories = count;
 }
 
 /* ---- the step ---- */
-
-static int icfi_is_finite_motion(const icfi_motion* m)
-{
-    icf_real sum = m->q.x + m->q.y + m->q.z + m->q.w + m->x.x + m->x.y + m->x.z;
-    sum += m->v.x + m->v.y + m->v.z + m->w.x + m->w.y + m->w.z;
-    return sum - sum == 0;
-}
 
 /* Copies the scratch into the state: nothing after this can fail. */
 static void icfi_commit(icfi_sim* s)
@@ -15902,24 +15771,23 @@ static icf_result icfi_begin_step(icfi_sim* s, icf_real dt)
 {
     const icfi_header* h = s->header;
     icfi_session* session = s->session;
+    icf_real hold;
     ICFI_POISON(s->motion,
                 (size_t)((unsigned char*)(void*)s->tree - (unsigned char*)(void*)s->motion));
     ICFI_POISON(s->half, (size_t)(s->workspace - (unsigned char*)(void*)s->half));
     icfi_load_motion(s);
-    if (h->end[ICFI_JOINTS])
-        ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->end[ICFI_JOINTS] * sizeof(icf_real));
-    if (h->room.most[ICFI_CONSTRAINTS])
-        ICFI_MEMSET(s->constraint_work, 0,
-                    6 * (size_t)h->room.most[ICFI_CONSTRAINTS] * sizeof(icf_real));
+    ICFI_MEMSET(s->joint_work, 0, 9 * (size_t)h->end[ICFI_JOINTS] * sizeof(icf_real));
+    ICFI_MEMSET(s->constraint_work, 0,
+                6 * (size_t)h->room.most[ICFI_CONSTRAINTS] * sizeof(icf_real));
     session->dissipated = session->penetration = 0;
     session->dt = dt;
     session->h = s->h = dt / (icf_real)s->parts;
     /* A constraint gives under a load, in proportion to the square of the step. If it became stiffer at once,
        it would throw the load up. So parts of a step are no stiffer, and shorter steps get stiffer bit by
        bit. */
-    s->hold = dt / (icf_real)h->substeps;
-    s->hold = icfi_max(s->hold, icfi_min(h->hold, 32 * s->hold) - ICF_R(0.05) * dt);
-    s->step_before = h->step_before;
+    hold = dt / (icf_real)h->substeps;
+    session->hold = icfi_max(hold, icfi_min(h->hold, 32 * hold) - ICF_R(0.05) * dt);
+    session->step_before = h->step_before;
     s->turned = h->h;
     return icfi_match_touches(s);
 }
@@ -15941,16 +15809,14 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
     session->solved = 0;
     icfi_sorted(&s);
     s.blend = h->method == ICF_METHOD_MIDPOINT ? ICF_R(0.5) : ICF_R(1.0);
-    s.lean = s.blend;
     s.parts_most = h->end[ICFI_CONSTRAINTS] ? 8 * h->substeps : h->substeps;
     for (s.parts = h->substeps;; s.parts = next) {
         result = icfi_begin_step(&s, dt);
         if (result != ICF_RESULT_OK) return result;
-        for (i = 0, s.worst = ICF_RESULT_OK; i < s.parts; i++) {
-            s.substep = i;
+        for (s.substep = 0, s.worst = ICF_RESULT_OK; s.substep < s.parts; s.substep++) {
             /* the error of a longer step is taken back over several steps: see icfi_errors_left */
-            s.step_before = icfi_max(s.h, ICF_R(0.8) * s.step_before);
-            result = icfi_solve_substep(&s, i == 0);
+            session->step_before = icfi_max(s.h, ICF_R(0.8) * session->step_before);
+            result = icfi_solve_substep(&s);
             next = 2 * s.parts;
             if (result == ICF_RESULT_TOO_FAST && s.parts < s.parts_most &&
                 session->stats.stop != ICF_STOP_CALLER)
@@ -15967,17 +15833,16 @@ static ICFI_NOINLINE icf_result icfi_try_step(icf_world* w, icf_real dt, icfi_du
             s.turned = s.h;
             if (result > s.worst) s.worst = result;
         }
-        if (i == s.parts) break;
+        if (s.substep == s.parts) break;
     }
     if (s.worst < ICF_RESULT_TOO_FAST && icfi_is_torn(&s)) s.worst = ICF_RESULT_TOO_FAST;
     for (i = 0; i < h->end[ICFI_BODIES]; i++) {
-        if ((s.body[i].slot.flags & ICFI_ALIVE) && !icfi_is_finite_motion(s.motion + i)) {
+        if ((s.body[i].slot.flags & ICFI_ALIVE) &&
+            !icfi_all_finite(sizeof *s.motion / sizeof(icf_real), &s.motion[i].q.x)) {
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i,
                                      "the motion of a body after the step");
         }
     }
-    session->hold = s.hold;
-    session->step_before = s.step_before;
     icfi_remember_touches(&s);
     session->results = session->touches;
     w->reason = NULL; /* what was tried first may have left one, and was given up */
@@ -15992,13 +15857,13 @@ static icf_result icfi_step_in_room(icf_world* w, icf_real dt, icfi_dump* dump)
     icf_result result;
     int32_t trial;
     for (trial = 0;; trial++) {
-        icf_world_def def = icf_default_world_def();
+        icf_world_def def;
         icf_result grown;
         w->reason = NULL;
         result = icfi_try_step(w, dt, dump);
         if (result != ICF_RESULT_TOO_SMALL || !w->owner || trial >= 100) return result;
-        (void)icf_world_get_def(w, &def);
-        if (!def.solver) def.solver = icfi_solver_guess(icfi_header_of(w));
+        def = icfi_def_of(icfi_header_of(w));
+        if (!def.solver) def.solver = icfi_solver_guess(&icfi_header_of(w)->room);
         def.solver = icfi_plus(w->needed > def.solver ? w->needed : def.solver, def.solver / 2);
         grown = icfi_world_grow(w, &def);
         if (grown != ICF_RESULT_OK) return grown;
@@ -16077,7 +15942,7 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
 // ------------------------------------------------------------------------------------------------
 // Layer 9, continued: bodies and joints
 // >>bodies
-/* Offers to those below: icfi_is_turn, icfi_transform_is_finite */
+/* Offers to those below: ICFI_CHECK_ROW, icfi_is_turn */
 
 ICF_API icf_material icf_default_material(void)
 {
@@ -16145,21 +16010,39 @@ ICF_API icf_body_def icf_default_body_def(void)
     return d;
 }
 
+/* Whether numbers of a call are finite; if not, sets the reason. */
+static int icfi_check_finite(icf_world* w, size_t n, const void* x, const char* what)
+{
+    return icfi_all_finite(n, (const icf_real*)x) ||
+           !icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, what);
+}
+
 static int icfi_is_turn(icf_quat q)
 {
     icf_real n = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
     return n > ICF_R(1e-6) && n < ICF_R(1e6);
 }
 
-static int icfi_transform_is_finite(icf_transform t)
-{
-    const icf_real all[7] = {t.q.x, t.q.y, t.q.z, t.q.w, t.p.x, t.p.y, t.p.z};
-    return icfi_all_finite(7, all);
-}
-
 static int icfi_vec3_is_finite(icf_vec3 v)
 {
-    return icfi_finite(v.x) && icfi_finite(v.y) && icfi_finite(v.z);
+    return icfi_finite3(v.x, v.y, v.z);
+}
+
+/* The same for the reals of a def from field `first` to field `last`, which lie in a row */
+#define ICFI_CHECK_ROW(w, type, d, first, last) \
+    icfi_check_finite(w, (offsetof(type, last) - offsetof(type, first)) / sizeof(icf_real) + 1, \
+                      (const unsigned char*)(d) + offsetof(type, first), \
+                      "a number that is not finite")
+
+/* Six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz */
+static void icfi_six_of(const icf_mat3* m, icf_real six[6])
+{
+    six[0] = m->x.x;
+    six[1] = m->y.y;
+    six[2] = m->z.z;
+    six[3] = m->x.y;
+    six[4] = m->x.z;
+    six[5] = m->y.z;
 }
 
 static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
@@ -16167,25 +16050,19 @@ static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
     const icf_mat3* i = &d->inertia;
     const icf_real noise =
         1000 * ICFI_EPSILON * (ICF_FABS(i->x.x) + ICF_FABS(i->y.y) + ICF_FABS(i->z.z));
-    const icf_real six[6] = {i->x.x, i->y.y, i->z.z, i->x.y, i->x.z, i->y.z};
+    icf_real six[6];
     const char* reason = NULL;
     if (d->cookie != ICFI_BODY_COOKIE) {
         return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_body_def");
     }
-    if (!icfi_transform_is_finite(d->pose) || !icfi_vec3_is_finite(d->velocity) ||
-        !icfi_vec3_is_finite(d->angular_velocity) || !icfi_finite(d->mass) ||
-        !icfi_vec3_is_finite(d->center) || !icfi_vec3_is_finite(i->x) ||
-        !icfi_vec3_is_finite(i->y) || !icfi_vec3_is_finite(i->z) ||
-        !icfi_finite(d->linear_damping) || !icfi_finite(d->angular_damping) ||
-        !icfi_finite(d->gravity_scale)) {
-        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
-    }
+    if (!ICFI_CHECK_ROW(w, icf_body_def, d, pose, gravity_scale)) return ICF_RESULT_NOT_FINITE;
     if (d->kind < ICF_BODY_DYNAMIC || d->kind > ICF_BODY_KINEMATIC) reason = "kind";
     if (d->locks > 63u) reason = "locks";
     if (!icfi_is_turn(d->pose.q)) reason = "pose: no rotation";
     if (d->mass < 0) reason = "mass";
     if (d->linear_damping < 0 || d->angular_damping < 0) reason = "damping";
     if (reason) return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason);
+    icfi_six_of(i, six);
     if (ICF_FABS(i->x.y - i->y.x) > noise || ICF_FABS(i->x.z - i->z.x) > noise ||
         ICF_FABS(i->y.z - i->z.y) > noise || !icfi_inertia_is_valid(six)) {
         return icfi_world_refuse(w, ICF_RESULT_NOT_SPD, 0, "inertia");
@@ -16196,15 +16073,9 @@ static icf_result icfi_body_def_check(icf_world* w, const icf_body_def* d)
 /* Copies all of a def except pose and velocity into a record. */
 static void icfi_body_fill(icfi_body* b, const icf_body_def* d)
 {
-    const icf_mat3* i = &d->inertia;
     b->mass = d->mass;
     b->center = d->center;
-    b->inertia[0] = i->x.x;
-    b->inertia[1] = i->y.y;
-    b->inertia[2] = i->z.z;
-    b->inertia[3] = i->x.y;
-    b->inertia[4] = i->x.z;
-    b->inertia[5] = i->y.z;
+    icfi_six_of(&d->inertia, b->inertia);
     b->linear_damping = d->linear_damping;
     b->angular_damping = d->angular_damping;
     b->gravity_scale = d->gravity_scale;
@@ -16217,7 +16088,7 @@ static void icfi_body_move(icfi_body* b, icf_transform pose)
 {
     b->m.q = icf_quat_normalize(pose.q);
     pose.q = b->m.q;
-    b->m.x = icfi_transform_point(pose, b->center);
+    b->m.x = icf_transform_apply(pose, b->center);
 }
 
 static void icfi_body_speed(icfi_body* b, icf_vec3 v, icf_vec3 w)
@@ -16324,19 +16195,24 @@ ICF_API icf_result icf_body_get_def(const icf_world* world, icf_body body, icf_b
     return ICF_RESULT_OK;
 }
 
+/* Whether the caller may move a body; if not, sets the reason. */
+static int icfi_check_loose(icf_world* w, const icfi_body* b, icf_body body)
+{
+    return b->joint < 0 || !icfi_world_refuse(w, ICF_RESULT_BAD_STATE, (int32_t)body.index,
+                                              "a joint holds the body");
+}
+
 ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_body_def* def)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
     icfi_sim s;
     icf_result result;
     uint32_t flags;
     if (!b || !def) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_body_def_check(world, def);
     if (result != ICF_RESULT_OK) return result;
-    if (b->joint >= 0 && (def->kind != ICF_BODY_DYNAMIC || def->locks)) {
-        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
-                                 "a joint holds the body");
-    }
+    if ((def->kind != ICF_BODY_DYNAMIC || def->locks) && !icfi_check_loose(world, b, body))
+        return ICF_RESULT_BAD_STATE;
     flags = b->slot.flags & ~(uint32_t)ICFI_TURNED;
     icfi_body_fill(b, def);
     if (flags != b->slot.flags) {
@@ -16352,47 +16228,42 @@ ICF_API icf_result icf_body_set_def(icf_world* world, icf_body body, const icf_b
     return ICF_RESULT_OK;
 }
 
+static void icfi_tell_state(const icfi_body* b, const icfi_motion* m, icf_body_state* state)
+{
+    state->kind = (int32_t)icfi_kind_of(b);
+    state->pose = icfi_pose(b, m);
+    state->center = m->x;
+    state->velocity = m->v;
+    state->angular_velocity = m->w;
+}
+
 ICF_API icf_result icf_body_get_state(const icf_world* world, icf_body body, icf_body_state* state)
 {
     const icfi_body* b = icfi_find_body(world, body);
     if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
-    state->kind = (int32_t)icfi_kind_of(b);
-    state->pose = icfi_pose(b, &b->m);
-    state->center = b->m.x;
-    state->velocity = b->m.v;
-    state->angular_velocity = b->m.w;
+    icfi_tell_state(b, &b->m, state);
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_body_state* state)
 {
     const icfi_body* b = icfi_find_body(world, body);
-    const icfi_motion* m;
     icfi_sim s;
     if (!b || !state) return ICF_RESULT_BAD_ARGUMENT;
     icfi_front_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
-    m = s.motion + body.index;
-    state->kind = (int32_t)icfi_kind_of(b);
-    state->pose = icfi_pose(b, m);
-    state->center = m->x;
-    state->velocity = m->v;
-    state->angular_velocity = m->w;
+    icfi_tell_state(b, s.motion + body.index, state);
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_transform_is_finite(pose))
-        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "pose");
+    if (!icfi_check_finite(world, 7, &pose, "pose")) return ICF_RESULT_NOT_FINITE;
     if (!icfi_is_turn(pose.q))
         return icfi_world_refuse(world, ICF_RESULT_BAD_ARGUMENT, 0, "pose: no rotation");
-    if (b->joint >= 0) {
-        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
-                                 "a joint holds the body");
-    }
+    if (!icfi_check_loose(world, b, body)) return ICF_RESULT_BAD_STATE;
     icfi_body_move(b, pose);
     icfi_header_of(world)->posed = 1;
     icfi_refresh_body(world, (int32_t)body.index);
@@ -16402,15 +16273,11 @@ ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transf
 ICF_API icf_result icf_body_set_velocity(icf_world* world, icf_body body, icf_vec3 velocity,
                                          icf_vec3 angular_velocity)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
+    const icf_vec3 both[2] = {velocity, angular_velocity};
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_vec3_is_finite(velocity) || !icfi_vec3_is_finite(angular_velocity)) {
-        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "velocity");
-    }
-    if (b->joint >= 0) {
-        return icfi_world_refuse(world, ICF_RESULT_BAD_STATE, (int32_t)body.index,
-                                 "a joint holds the body");
-    }
+    if (!icfi_check_finite(world, 6, both, "velocity")) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_check_loose(world, b, body)) return ICF_RESULT_BAD_STATE;
     icfi_body_speed(b, velocity, angular_velocity);
     icfi_refresh_body(world, (int32_t)body.index);
     return ICF_RESULT_OK;
@@ -16428,11 +16295,10 @@ ICF_API icf_result icf_body_velocity_at(const icf_world* world, icf_body body, i
 ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec3 force,
                                         icf_vec3 point)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
+    const icf_vec3 both[2] = {force, point};
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_vec3_is_finite(force) || !icfi_vec3_is_finite(point)) {
-        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "force");
-    }
+    if (!icfi_check_finite(world, 6, both, "force")) return ICF_RESULT_NOT_FINITE;
     b->force = icf_vec3_add(b->force, force);
     b->torque = icf_vec3_add(b->torque, icf_vec3_cross(icf_vec3_sub(point, b->m.x), force));
     return ICF_RESULT_OK;
@@ -16440,10 +16306,9 @@ ICF_API icf_result icf_body_apply_force(icf_world* world, icf_body body, icf_vec
 
 ICF_API icf_result icf_body_apply_torque(icf_world* world, icf_body body, icf_vec3 torque)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_vec3_is_finite(torque))
-        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "torque");
+    if (!icfi_check_finite(world, 3, &torque, "torque")) return ICF_RESULT_NOT_FINITE;
     b->torque = icf_vec3_add(b->torque, torque);
     return ICF_RESULT_OK;
 }
@@ -16453,16 +16318,12 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
                                                   icf_vec3 impulse, icf_vec3 point)
 {
     icf_real *x = s->change + tree->dof, *diagonal = s->v + tree->dof;
-    int32_t n = tree->dofs, k, i, at;
+    int32_t n = tree->dofs, k, i;
     icfi_spatial f;
     icfi_open_tree(s, tree);
-    s->h = s->lean = s->blend = 0;
-    for (i = 0; i < n; i++) x[i] = diagonal[i] = 0;
-    for (k = tree->first; k < tree->first + tree->places; k++) {
-        const icfi_world_place* p = s->place + k;
-        for (i = 0; p->joint >= 0 && i < p->dofs; i++)
-            diagonal[p->dof + i] = s->joint[p->joint].armature;
-    }
+    s->h = s->blend = 0; /* in no time only rotors add to the diagonal */
+    icfi_joint_efforts(s, tree, s->position, s->v0 + tree->dof, x, diagonal);
+    for (i = 0; i < n; i++) x[i] = 0;
     f = icfi_spatial_make(icf_vec3_cross(icf_vec3_sub(point, tree->origin), impulse), impulse);
     for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
         for (i = 0; i < s->place[k].dofs; i++) {
@@ -16481,21 +16342,8 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_FINITE, body, "velocities of a tree");
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
-        if (p->joint < 0) {
-            icfi_body* root = s->body + p->body;
-            const icf_real before[6] = {root->m.v.x, root->m.v.y, root->m.v.z,
-                                        root->m.w.x, root->m.w.y, root->m.w.z};
-            icf_real* out[6];
-            out[0] = &root->m.v.x;
-            out[1] = &root->m.v.y;
-            out[2] = &root->m.v.z;
-            out[3] = &root->m.w.x;
-            out[4] = &root->m.w.y;
-            out[5] = &root->m.w.z;
-            for (i = at = 0; i < 6; i++) {
-                *out[i] = icfi_locks_of(root) >> i & 1u ? before[i] : x[p->dof + at++];
-            }
-        }
+        icfi_body* b = s->body + p->body;
+        if (p->joint < 0) icfi_unpack_velocity(icfi_locks_of(b), x, &b->m.v, &b->m.w);
         for (i = 0; p->joint >= 0 && i < p->dofs; i++)
             s->joint[p->joint].velocity[i] = x[p->dof + i];
     }
@@ -16506,16 +16354,15 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
 ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_vec3 impulse,
                                           icf_vec3 point)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
     icf_result result;
+    const icf_vec3 both[2] = {impulse, point};
     icf_vec3 turn, v;
     uint32_t locks;
     icfi_sim s;
     icfi_world_tree* tree;
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_vec3_is_finite(impulse) || !icfi_vec3_is_finite(point)) {
-        return icfi_world_refuse(world, ICF_RESULT_NOT_FINITE, 0, "impulse");
-    }
+    if (!icfi_check_finite(world, 6, both, "impulse")) return ICF_RESULT_NOT_FINITE;
     if (!icfi_is_dynamic(b)) return ICF_RESULT_OK;
     result = icfi_tree_room(world);
     if (result != ICF_RESULT_OK) return result;
@@ -16549,9 +16396,8 @@ ICF_API icf_result icf_body_apply_impulse(icf_world* world, icf_body body, icf_v
 ICF_API icf_body icf_body_parent(const icf_world* world, icf_body body)
 {
     const icfi_body* b = icfi_find_body(world, body);
+    const icf_body none = {0, 0};
     icfi_sim s;
-    icf_body none;
-    none.index = none.generation = 0;
     if (!b || b->joint < 0) return none;
     icfi_sim_open(world, &s);
     return icfi_body_name(&s, s.joint[b->joint].parent);
@@ -16565,8 +16411,7 @@ ICF_API int32_t icf_world_body_count(const icf_world* world)
 ICF_API icf_body icf_world_body_at(const icf_world* world, int32_t slot)
 {
     const icfi_body* body;
-    icf_body b;
-    b.index = b.generation = 0;
+    icf_body b = {0, 0};
     if (slot < 0 || slot >= icf_world_body_count(world)) return b;
     body = ICFI_AT(icfi_body, icfi_table_at(world, ICFI_BODIES), 0) + slot;
     if (!(body->slot.flags & ICFI_ALIVE)) return b;
@@ -16601,7 +16446,7 @@ ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body
         if (!name.index && !name.generation) continue;
         body = icfi_find_body(world, name);
         if (!body) return ICF_RESULT_BAD_ARGUMENT;
-        frame[i] = icfi_compose(icfi_invert(icfi_pose(body, &body->m)), t);
+        frame[i] = icfi_compose(icf_transform_inverse(icfi_pose(body, &body->m)), t);
     }
     *a_frame = frame[0];
     *b_frame = frame[1];
@@ -16628,23 +16473,20 @@ ICF_API icf_joint_def icf_default_joint_def(icf_joint_kind kind)
     return d;
 }
 
+/* Whether four numbers are a rotation, if a joint's position is one */
+static int icfi_is_position(int32_t kind, const icf_real* x)
+{
+    return kind != ICF_JOINT_BALL || icfi_is_turn(icf_quat_make(x[0], x[1], x[2], x[3]));
+}
+
 static icf_result icfi_joint_def_check(icf_world* w, const icf_joint_def* d)
 {
-    const icf_real few[] = {d->stiffness,    d->damping,         d->rotor_inertia, d->gear_ratio,
-                            d->dry_friction, d->motor_stiffness, d->motor_damping, d->effort};
     const char* reason = NULL;
     int i;
     if (d->cookie != ICFI_JOINT_COOKIE) {
         return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_joint_def");
     }
-    if (!icfi_all_finite(sizeof few / sizeof *few, few) ||
-        !icfi_transform_is_finite(d->parent_frame) || !icfi_transform_is_finite(d->child_frame) ||
-        !icfi_all_finite(4, d->position) || !icfi_all_finite(3, d->velocity) ||
-        !icfi_all_finite(4, d->rest) || !icfi_all_finite(3, d->lower) ||
-        !icfi_all_finite(3, d->upper) || !icfi_all_finite(4, d->target) ||
-        !icfi_all_finite(3, d->target_velocity) || !icfi_all_finite(3, d->feedforward)) {
-        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
-    }
+    if (!ICFI_CHECK_ROW(w, icf_joint_def, d, parent_frame, effort)) return ICF_RESULT_NOT_FINITE;
     if (d->kind < ICF_JOINT_REVOLUTE || d->kind > ICF_JOINT_WELD) reason = "kind";
     if (!icfi_is_turn(d->parent_frame.q)) reason = "parent_frame: no rotation";
     if (!icfi_is_turn(d->child_frame.q)) reason = "child_frame: no rotation";
@@ -16656,12 +16498,9 @@ static icf_result icfi_joint_def_check(icf_world* w, const icf_joint_def* d)
     for (i = 0; i < 3; i++) {
         if (d->lower[i] > d->upper[i]) reason = "limits: lower above upper";
     }
-    if (d->kind == ICF_JOINT_BALL) {
-        const icf_real *p = d->position, *r = d->rest, *t = d->target;
-        if (!icfi_is_turn(icf_quat_make(p[0], p[1], p[2], p[3]))) reason = "position: no rotation";
-        if (!icfi_is_turn(icf_quat_make(r[0], r[1], r[2], r[3]))) reason = "rest: no rotation";
-        if (!icfi_is_turn(icf_quat_make(t[0], t[1], t[2], t[3]))) reason = "target: no rotation";
-    }
+    if (!icfi_is_position(d->kind, d->position)) reason = "position: no rotation";
+    if (!icfi_is_position(d->kind, d->rest)) reason = "rest: no rotation";
+    if (!icfi_is_position(d->kind, d->target)) reason = "target: no rotation";
     return reason ? icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, reason) : ICF_RESULT_OK;
 }
 
@@ -16670,39 +16509,23 @@ static void icfi_copy_position(int32_t kind, const icf_real* from, icf_real* to)
 {
     icf_quat q;
     int32_t i;
-    for (i = 0; i < 4; i++) to[i] = 0;
-    for (i = 0; i < icfi_joint_dofs(kind); i++) to[i] = from[i];
+    for (i = 0; i < 4; i++) to[i] = i < icfi_joint_dofs(kind) ? from[i] : 0;
     if (kind != ICF_JOINT_BALL) return;
     q = icf_quat_normalize(icf_quat_make(from[0], from[1], from[2], from[3]));
-    to[0] = q.x;
-    to[1] = q.y;
-    to[2] = q.z;
-    to[3] = q.w;
+    ICFI_MEMCPY(to, &q, sizeof q);
 }
 
 /* Copies all of a def except kind, bodies and frames into a record. */
 static void icfi_joint_fill(icfi_joint* j, const icf_joint_def* d)
 {
-    int32_t i, n = icfi_joint_dofs(d->kind);
+    int32_t i;
+    ICFI_MEMCPY(j, (const unsigned char*)d + offsetof(icf_joint_def, position),
+                offsetof(icfi_joint, effort_now));
     icfi_copy_position(d->kind, d->position, j->position);
     icfi_copy_position(d->kind, d->rest, j->rest);
     icfi_copy_position(d->kind, d->target, j->target);
-    for (i = 0; i < 3; i++) {
-        j->velocity[i] = i < n ? d->velocity[i] : 0;
-        j->target_velocity[i] = i < n ? d->target_velocity[i] : 0;
-        j->feedforward[i] = i < n ? d->feedforward[i] : 0;
-        j->lower[i] = d->lower[i];
-        j->upper[i] = d->upper[i];
-    }
-    j->stiffness = d->stiffness;
-    j->damping = d->damping;
-    j->rotor_inertia = d->rotor_inertia;
-    j->gear_ratio = d->gear_ratio;
-    j->armature = d->rotor_inertia * d->gear_ratio * d->gear_ratio;
-    j->dry_friction = d->dry_friction;
-    j->motor_stiffness = d->motor_stiffness;
-    j->motor_damping = d->motor_damping;
-    j->effort = d->effort;
+    for (i = icfi_joint_dofs(d->kind); i < 3; i++)
+        j->velocity[i] = j->target_velocity[i] = j->feedforward[i] = 0;
     j->user = d->user;
 }
 
@@ -16719,8 +16542,7 @@ static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const 
     int32_t i;
     slot[0] = -1;
     if (d->parent.index || d->parent.generation) {
-        if (!icfi_named_record(w, ICFI_BODIES, d->parent.index, d->parent.generation))
-            return ICF_RESULT_BAD_ARGUMENT;
+        if (!icfi_named_body(w, d->parent)) return ICF_RESULT_BAD_ARGUMENT;
         slot[0] = (int32_t)d->parent.index;
     }
     if (!child)
@@ -16743,14 +16565,6 @@ static icf_result icfi_joint_bodies(icf_world* w, const icf_joint_def* d, const 
     return ICF_RESULT_OK;
 }
 
-/* Removes a joint; its child stays where it is. */
-static void icfi_joint_remove(icfi_sim* s, int32_t slot)
-{
-    s->body[s->joint[slot].child].joint = -1;
-    icfi_slot_drop(s, ICFI_JOINTS, slot);
-    s->session->sorted = 0;
-}
-
 ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, icf_joint* joint)
 {
     icfi_sim s;
@@ -16768,9 +16582,8 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     icfi_sorted(&s);
     dofs = (size_t)(icfi_joint_dofs(def->kind) + icfi_tree_of(&s, body[1])->dofs - 6);
     if (icfi_tree_of(&s, body[0])) dofs += (size_t)icfi_tree_of(&s, body[0])->dofs;
-    if (dofs > icfi_tree_most(s.header)) {
-        icf_world_def d;
-        (void)icf_world_get_def(world, &d);
+    if (dofs > icfi_tree_most(&s.header->room)) {
+        icf_world_def d = icfi_def_of(s.header);
         if (!world->owner || dofs > 46000) return icfi_world_full(world, "tree", dofs);
         d.tree = (int32_t)(dofs < 23000 ? 2 * dofs : dofs);
         result = icfi_world_grow(world, &d);
@@ -16799,7 +16612,7 @@ ICF_API icf_result icf_joint_create(icf_world* world, const icf_joint_def* def, 
     return ICF_RESULT_OK;
 }
 
-/* Removes the constraints of a joint, and the joint. */
+/* Removes the constraints of a joint, and the joint; its child stays where it is. */
 static void icfi_joint_drop(icfi_sim* s, int32_t slot)
 {
     int32_t i, k;
@@ -16810,14 +16623,15 @@ static void icfi_joint_drop(icfi_sim* s, int32_t slot)
         for (k = 0; k < c->joints; k++) uses |= c->joint[k] == slot;
         if (uses) icfi_slot_drop(s, ICFI_CONSTRAINTS, i);
     }
-    icfi_joint_remove(s, slot);
+    s->body[s->joint[slot].child].joint = -1;
+    icfi_slot_drop(s, ICFI_JOINTS, slot);
+    s->session->sorted = 0;
 }
 
 ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint)
 {
     icfi_sim s;
-    if (!icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation))
-        return ICF_RESULT_BAD_ARGUMENT;
+    if (!icfi_named_joint(world, joint)) return ICF_RESULT_BAD_ARGUMENT;
     icfi_sim_open(world, &s);
     icfi_joint_drop(&s, (int32_t)joint.index);
     return ICF_RESULT_OK;
@@ -16825,7 +16639,7 @@ ICF_API icf_result icf_joint_destroy(icf_world* world, icf_joint joint)
 
 ICF_API icf_result icf_body_destroy(icf_world* world, icf_body body)
 {
-    icfi_body* b = (icfi_body*)icfi_named_record(world, ICFI_BODIES, body.index, body.generation);
+    icfi_body* b = icfi_named_body(world, body);
     icfi_sim s;
     int32_t slot = (int32_t)body.index, i, n, pressed;
     if (!b) return ICF_RESULT_BAD_ARGUMENT;
@@ -16872,30 +16686,15 @@ ICF_API icf_result icf_joint_get_def(const icf_world* world, icf_joint joint, ic
     def->child = icfi_body_name(&s, j->child);
     def->parent_frame = j->frame[0];
     def->child_frame = j->frame[1];
-    ICFI_MEMCPY(def->position, j->position, sizeof def->position);
-    ICFI_MEMCPY(def->velocity, j->velocity, sizeof def->velocity);
-    ICFI_MEMCPY(def->rest, j->rest, sizeof def->rest);
-    ICFI_MEMCPY(def->lower, j->lower, sizeof def->lower);
-    ICFI_MEMCPY(def->upper, j->upper, sizeof def->upper);
-    ICFI_MEMCPY(def->target, j->target, sizeof def->target);
-    ICFI_MEMCPY(def->target_velocity, j->target_velocity, sizeof def->target_velocity);
-    ICFI_MEMCPY(def->feedforward, j->feedforward, sizeof def->feedforward);
-    def->stiffness = j->stiffness;
-    def->damping = j->damping;
-    def->rotor_inertia = j->rotor_inertia;
-    def->gear_ratio = j->gear_ratio;
-    def->dry_friction = j->dry_friction;
-    def->motor_stiffness = j->motor_stiffness;
-    def->motor_damping = j->motor_damping;
-    def->effort = j->effort;
+    ICFI_MEMCPY((unsigned char*)def + offsetof(icf_joint_def, position), j,
+                offsetof(icfi_joint, effort_now));
     def->user = j->user;
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_joint_set_def(icf_world* world, icf_joint joint, const icf_joint_def* def)
 {
-    icfi_joint* j =
-        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
+    icfi_joint* j = icfi_named_joint(world, joint);
     icf_result result;
     if (!j || !def) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_joint_def_check(world, def);
@@ -16935,29 +16734,26 @@ ICF_API icf_result icf_joint_get_state(const icf_world* world, icf_joint joint,
     return ICF_RESULT_OK;
 }
 
-/* Checks the numbers of an array of a joint; NULL is allowed if there are none. */
+/* Checks a joint, and an array of its numbers; NULL is allowed if there are none. */
 static icf_result icfi_joint_numbers(icf_world* w, const icfi_joint* j, const icf_real* x,
                                      int position)
 {
-    size_t n = j->kind == ICF_JOINT_BALL && position ? 4 : (size_t)icfi_joint_dofs(j->kind);
+    size_t n;
+    if (!j) return ICF_RESULT_BAD_ARGUMENT;
+    n = j->kind == ICF_JOINT_BALL && position ? 4 : (size_t)icfi_joint_dofs(j->kind);
     if (!n) return ICF_RESULT_OK;
     if (!x) return ICF_RESULT_BAD_ARGUMENT;
-    if (!icfi_all_finite(n, x))
-        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number of the joint");
-    if (n == 4 && !icfi_is_turn(icf_quat_make(x[0], x[1], x[2], x[3]))) {
+    if (!icfi_check_finite(w, n, x, "a number of the joint")) return ICF_RESULT_NOT_FINITE;
+    if (position && !icfi_is_position(j->kind, x))
         return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, 0, "position: no rotation");
-    }
     return ICF_RESULT_OK;
 }
 
 ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
                                           const icf_real* position)
 {
-    icfi_joint* j =
-        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
-    icf_result result;
-    if (!j) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_joint_numbers(world, j, position, 1);
+    icfi_joint* j = icfi_named_joint(world, joint);
+    const icf_result result = icfi_joint_numbers(world, j, position, 1);
     if (result != ICF_RESULT_OK) return result;
     icfi_copy_position(j->kind, position, j->position);
     icfi_header_of(world)->posed = 1;
@@ -16968,12 +16764,9 @@ ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
 ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
                                           const icf_real* velocity)
 {
-    icfi_joint* j =
-        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
-    icf_result result;
+    icfi_joint* j = icfi_named_joint(world, joint);
+    const icf_result result = icfi_joint_numbers(world, j, velocity, 0);
     int32_t i;
-    if (!j) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_joint_numbers(world, j, velocity, 0);
     if (result != ICF_RESULT_OK) return result;
     for (i = 0; i < icfi_joint_dofs(j->kind); i++) j->velocity[i] = velocity[i];
     icfi_refresh_body(world, j->child);
@@ -16983,8 +16776,7 @@ ICF_API icf_result icf_joint_set_velocity(icf_world* world, icf_joint joint,
 ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const icf_real* position,
                                         const icf_real* velocity, const icf_real* feedforward)
 {
-    icfi_joint* j =
-        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
+    icfi_joint* j = icfi_named_joint(world, joint);
     icf_result result = ICF_RESULT_OK;
     int32_t i;
     if (!j) return ICF_RESULT_BAD_ARGUMENT;
@@ -17003,12 +16795,9 @@ ICF_API icf_result icf_joint_set_target(icf_world* world, icf_joint joint, const
 
 ICF_API icf_result icf_joint_apply_effort(icf_world* world, icf_joint joint, const icf_real* effort)
 {
-    icfi_joint* j =
-        (icfi_joint*)icfi_named_record(world, ICFI_JOINTS, joint.index, joint.generation);
-    icf_result result;
+    icfi_joint* j = icfi_named_joint(world, joint);
+    const icf_result result = icfi_joint_numbers(world, j, effort, 0);
     int32_t i;
-    if (!j) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_joint_numbers(world, j, effort, 0);
     if (result != ICF_RESULT_OK) return result;
     for (i = 0; i < icfi_joint_dofs(j->kind); i++) j->effort_now[i] += effort[i];
     return ICF_RESULT_OK;
@@ -17033,17 +16822,15 @@ ICF_API icf_constraint_def icf_default_constraint_def(icf_constraint_kind kind)
 static icf_result icfi_constraint_make(icf_world* w, const icf_constraint_def* d,
                                        icfi_constraint* c)
 {
-    const icf_real few[] = {d->lower, d->upper, d->stiffness, d->damping, d->length, d->offset};
     const char* reason = NULL;
     int32_t i;
     ICFI_MEMSET(c, 0, sizeof *c);
     if (d->cookie != ICFI_CONSTRAINT_COOKIE) {
         return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, 0, "not from icf_default_constraint_def");
     }
-    if (!icfi_all_finite(sizeof few / sizeof *few, few) || !icfi_all_finite(4, d->ratio) ||
-        !icfi_transform_is_finite(d->a_frame) || !icfi_transform_is_finite(d->b_frame)) {
-        return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "a number that is not finite");
-    }
+    if (!ICFI_CHECK_ROW(w, icf_constraint_def, d, a_frame, length) ||
+        !ICFI_CHECK_ROW(w, icf_constraint_def, d, ratio, offset))
+        return ICF_RESULT_NOT_FINITE;
     c->kind = d->kind;
     c->body[0] = c->body[1] = -1;
     if (d->kind < ICF_CONSTRAINT_WELD || d->kind > ICF_CONSTRAINT_COUPLER) reason = "kind";
@@ -17331,20 +17118,11 @@ ICF_API icf_result icf_world_get_touch(const icf_world* world, int32_t touch,
                                        icf_touch_result* result)
 {
     icfi_sim s;
-    const icfi_touching* t;
     if (!icfi_world_is(world) || !result) return ICF_RESULT_BAD_ARGUMENT;
     icfi_front_open(world, &s);
     if (!s.session->solved) return ICF_RESULT_BAD_STATE;
     if (touch < 0 || touch >= s.session->results) return ICF_RESULT_BAD_ARGUMENT;
-    t = s.touching + touch;
-    result->a = t->name[0];
-    result->b = t->name[1];
-    result->id = t->id;
-    result->point = t->point;
-    result->normal = t->normal;
-    result->distance = t->distance0;
-    result->impulse = t->impulse;
-    result->contact = s.result[touch];
+    *result = s.touching[touch].out;
     return ICF_RESULT_OK;
 }
 
@@ -17398,12 +17176,10 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
 {
     icfi_sim s;
     int32_t i, k;
-    icf_vec3 g;
     if (!icfi_world_is(world) || !diagnosis) return ICF_RESULT_BAD_ARGUMENT;
     ICFI_MEMSET(diagnosis, 0, sizeof *diagnosis);
     icfi_sim_open(world, &s);
     icfi_load_motion(&s);
-    g = icf_vec3_make(s.header->gravity[0], s.header->gravity[1], s.header->gravity[2]);
     for (i = 0; i < s.header->end[ICFI_BODIES]; i++) {
         const icfi_body* b = s.body + i;
         const icfi_motion* m = &b->m;
@@ -17415,7 +17191,7 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         a = icfi_symmetric(turned, m->w);
         diagnosis->mass += b->mass;
         diagnosis->kinetic += (icf_vec3_dot(l, m->v) + icf_vec3_dot(a, m->w)) / 2;
-        diagnosis->potential -= b->mass * b->gravity_scale * icf_vec3_dot(g, m->x);
+        diagnosis->potential -= b->mass * b->gravity_scale * icf_vec3_dot(s.header->gravity, m->x);
         diagnosis->momentum = icf_vec3_add(diagnosis->momentum, l);
         diagnosis->angular_momentum =
             icf_vec3_add(diagnosis->angular_momentum, icf_vec3_add(a, icf_vec3_cross(m->x, l)));
@@ -17427,7 +17203,7 @@ ICF_API icf_result icf_world_diagnose(const icf_world* world, icf_diagnosis* dia
         icfi_joint_error(j, j->rest, j->position, error);
         for (k = 0; k < icfi_joint_dofs(j->kind); k++) {
             sum += error[k] * error[k];
-            diagnosis->kinetic += j->armature * j->velocity[k] * j->velocity[k] / 2;
+            diagnosis->kinetic += icfi_armature(j) * j->velocity[k] * j->velocity[k] / 2;
         }
         if (j->kind == ICF_JOINT_BALL) {
             /* 4 (1 - cos(angle / 2)): its slope is 2 sin(angle / 2) */
