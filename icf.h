@@ -2194,7 +2194,8 @@ ICF_API const char* icf_result_string(icf_result result)
 // block can be moved.
 // >>memory
 /* Offers to those below: icfi_arena, icfi_arena_measure, icfi_arena_over, icfi_arena_release,
-   icfi_arena_take, ICFI_BLOCK_ALIGNMENT, ICFI_GRANULE, icfi_granules, icfi_plus, icfi_times */
+   icfi_arena_take, ICFI_AT, ICFI_BLOCK_ALIGNMENT, ICFI_GRANULE, icfi_granules, ICFI_PIECE_OFFSET,
+   ICFI_PIECE_POINT, ICFI_PIECE_POINTER, ICFI_PIECE_TAKE, icfi_plus, icfi_times */
 
 /* Pieces start at multiples of this many bytes from the start of the block: one AVX2 register. */
 #define ICFI_GRANULE ((size_t)32)
@@ -2271,6 +2272,16 @@ static size_t icfi_times(size_t a, size_t b)
     return b && a > (size_t)-1 / b ? (size_t)-1 : a * b;
 }
 
+/* For a list of pieces, a macro that calls `piece` with the type, name and count of each: members for their
+   offsets and for pointers to them, taking them all, and pointing to them. */
+// clang-format off
+#define ICFI_PIECE_OFFSET(type, name, count) size_t name;
+#define ICFI_PIECE_POINTER(type, name, count) type* name;
+#define ICFI_PIECE_TAKE(type, name, count) at->name = icfi_arena_take(arena, count, sizeof(type));
+#define ICFI_PIECE_POINT(type, name, count) to->name = ICFI_AT(type, memory, at->name);
+#define ICFI_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
+// clang-format on
+
 /* Gives back every piece taken since `used` was `mark`. */
 ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 {
@@ -2307,6 +2318,8 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 #undef ICFI_MULSUBY
 #undef ICFI_DUP
 #undef ICFI_PUT
+#undef ICFI_DIVIDE3
+#undef ICFI_DIVIDE6
 
 #if ICFI_WIDE == 2
 #define ICFI_K(name) name##_widest
@@ -2650,6 +2663,19 @@ ICFI_TARGET ICFI_FORCE_INLINE void ICFI_K(icfi_pack)(int32_t t, int32_t k, const
 }
 #endif
 
+/* a := a l'^-1 for the columns a0, a1, a2, and a3, a4, a5, where l is a unit lower triangle without its
+   diagonal, by rows */
+#define ICFI_DIVIDE3(a) \
+    a##1 = ICFI_MULSUB(a##1, a##0, l[0]); \
+    a##2 = ICFI_MULSUB(ICFI_MULSUB(a##2, a##0, l[1]), a##1, l[2]);
+#define ICFI_DIVIDE6(a) \
+    ICFI_DIVIDE3(a) \
+    a##3 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a##3, a##0, l[3]), a##1, l[4]), a##2, l[5]); \
+    a##4 = ICFI_MULSUB(ICFI_MULSUB(a##4, a##0, l[6]), a##1, l[7]); \
+    a##4 = ICFI_MULSUB(ICFI_MULSUB(a##4, a##2, l[8]), a##3, l[9]); \
+    a##5 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a##5, a##0, l[10]), a##1, l[11]), a##2, l[12]); \
+    a##5 = ICFI_MULSUB(ICFI_MULSUB(a##5, a##3, l[13]), a##4, l[14]);
+
 /* c(rows x 6) -= x(rows x k) y(k x 6), from zero instead of c if `fresh`. If l is given, c then becomes
    c l'^-1, where l is a unit lower triangle of 6 columns. rows is a multiple of ICFI_LANES. */
 ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_real* x,
@@ -2684,21 +2710,8 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
             a5 = ICFI_MULSUBY(a5, p, yk, 5), b5 = ICFI_MULSUBY(b5, q, yk, 5);
         }
         if (l) {
-            a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
-            a2 = ICFI_MULSUB(a2, a0, l[1]), b2 = ICFI_MULSUB(b2, b0, l[1]);
-            a3 = ICFI_MULSUB(a3, a0, l[3]), b3 = ICFI_MULSUB(b3, b0, l[3]);
-            a4 = ICFI_MULSUB(a4, a0, l[6]), b4 = ICFI_MULSUB(b4, b0, l[6]);
-            a5 = ICFI_MULSUB(a5, a0, l[10]), b5 = ICFI_MULSUB(b5, b0, l[10]);
-            a2 = ICFI_MULSUB(a2, a1, l[2]), b2 = ICFI_MULSUB(b2, b1, l[2]);
-            a3 = ICFI_MULSUB(a3, a1, l[4]), b3 = ICFI_MULSUB(b3, b1, l[4]);
-            a4 = ICFI_MULSUB(a4, a1, l[7]), b4 = ICFI_MULSUB(b4, b1, l[7]);
-            a5 = ICFI_MULSUB(a5, a1, l[11]), b5 = ICFI_MULSUB(b5, b1, l[11]);
-            a3 = ICFI_MULSUB(a3, a2, l[5]), b3 = ICFI_MULSUB(b3, b2, l[5]);
-            a4 = ICFI_MULSUB(a4, a2, l[8]), b4 = ICFI_MULSUB(b4, b2, l[8]);
-            a5 = ICFI_MULSUB(a5, a2, l[12]), b5 = ICFI_MULSUB(b5, b2, l[12]);
-            a4 = ICFI_MULSUB(a4, a3, l[9]), b4 = ICFI_MULSUB(b4, b3, l[9]);
-            a5 = ICFI_MULSUB(a5, a3, l[13]), b5 = ICFI_MULSUB(b5, b3, l[13]);
-            a5 = ICFI_MULSUB(a5, a4, l[14]), b5 = ICFI_MULSUB(b5, b4, l[14]);
+            ICFI_DIVIDE6(a)
+            ICFI_DIVIDE6(b)
         }
         ICFI_STORE(c0, a0), ICFI_STORE(c0 + ICFI_LANES, b0);
         ICFI_STORE(c1, a1), ICFI_STORE(c1 + ICFI_LANES, b1);
@@ -2724,13 +2737,7 @@ ICFI_TARGET static void ICFI_K(icfi_rows6)(int32_t rows, int32_t k, const icf_re
             a5 = ICFI_MULSUBY(a5, p, y, 5);
         }
         if (l) {
-            a1 = ICFI_MULSUB(a1, a0, l[0]);
-            a2 = ICFI_MULSUB(ICFI_MULSUB(a2, a0, l[1]), a1, l[2]);
-            a3 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a3, a0, l[3]), a1, l[4]), a2, l[5]);
-            a4 = ICFI_MULSUB(ICFI_MULSUB(a4, a0, l[6]), a1, l[7]);
-            a4 = ICFI_MULSUB(ICFI_MULSUB(a4, a2, l[8]), a3, l[9]);
-            a5 = ICFI_MULSUB(ICFI_MULSUB(ICFI_MULSUB(a5, a0, l[10]), a1, l[11]), a2, l[12]);
-            a5 = ICFI_MULSUB(ICFI_MULSUB(a5, a3, l[13]), a4, l[14]);
+            ICFI_DIVIDE6(a)
         }
         ICFI_STORE(c0, a0), ICFI_STORE(c1, a1), ICFI_STORE(c2, a2);
         ICFI_STORE(c3, a3), ICFI_STORE(c4, a4), ICFI_STORE(c5, a5);
@@ -2764,9 +2771,8 @@ ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_re
             a2 = ICFI_MULSUBY(a2, p, yk, 2), b2 = ICFI_MULSUBY(b2, q, yk, 2);
         }
         if (l) {
-            a1 = ICFI_MULSUB(a1, a0, l[0]), b1 = ICFI_MULSUB(b1, b0, l[0]);
-            a2 = ICFI_MULSUB(a2, a0, l[1]), b2 = ICFI_MULSUB(b2, b0, l[1]);
-            a2 = ICFI_MULSUB(a2, a1, l[2]), b2 = ICFI_MULSUB(b2, b1, l[2]);
+            ICFI_DIVIDE3(a)
+            ICFI_DIVIDE3(b)
         }
         ICFI_STORE(c, a0), ICFI_STORE(c + ICFI_LANES, b0);
         ICFI_STORE(c1, a1), ICFI_STORE(c1 + ICFI_LANES, b1);
@@ -2786,8 +2792,7 @@ ICFI_TARGET static void ICFI_K(icfi_rows3)(int32_t rows, int32_t k, const icf_re
             a2 = ICFI_MULSUBY(a2, p, y, 2);
         }
         if (l) {
-            a1 = ICFI_MULSUB(a1, a0, l[0]);
-            a2 = ICFI_MULSUB(ICFI_MULSUB(a2, a0, l[1]), a1, l[2]);
+            ICFI_DIVIDE3(a)
         }
         ICFI_STORE(c, a0), ICFI_STORE(c1, a1), ICFI_STORE(c2, a2);
     }
@@ -3214,9 +3219,10 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 // ------------------------------------------------------------------------------------------------
 // Layer 5: block-sparse Cholesky
 // >>sparse-pattern
-/* Offers to those below: ICFI_AT, ICFI_FACTOR_INTS, ICFI_FACTOR_REALS, ICFI_FACTOR_SIZES, icfi_find,
-   ICFI_INTS, ICFI_MOST_ROWS, icfi_pad, icfi_place, icfi_place_blocks, icfi_place_in_fronts, icfi_same,
-   ICFI_SPARSE_COOKIE, icfi_sparse_kept_bytes */
+/* Offers to those below: ICFI_FACTOR_INTS, ICFI_FACTOR_PIECES, ICFI_FACTOR_REALS, ICFI_FACTOR_SIZES,
+   icfi_find, icfi_fronts, icfi_fronts_of, ICFI_INTS, ICFI_MOST_ROWS, icfi_pad, icfi_pattern,
+   icfi_pattern_of, icfi_place, icfi_place_blocks, icfi_place_in_fronts, icfi_same, ICFI_SPARSE_COOKIE,
+   icfi_sparse_kept_bytes */
 
 /* A is a symmetric matrix of blocks: cliques on the diagonal, edges off it. The factorisation is
    multifrontal:
@@ -3240,7 +3246,6 @@ ICF_API icf_result icf_dense_solve(int32_t n, const icf_real* factor, int32_t ld
 #ifndef ICFI_LAYER
 
 /* Pieces of the two memory blocks of an icf_sparse, `pattern` and `factor` */
-#define ICFI_AT(type, memory, at) ((type*)(void*)((unsigned char*)(memory) + (at)))
 #define ICFI_INTS(s, piece) ICFI_AT(int32_t, (s)->pattern, (s)->at.piece)
 #define ICFI_FACTOR_INTS(s, piece) ICFI_AT(int32_t, (s)->factor, (s)->at.piece)
 #define ICFI_FACTOR_SIZES(s, piece) ICFI_AT(size_t, (s)->factor, (s)->at.piece)
@@ -3259,28 +3264,65 @@ typedef struct icfi_place {
     int32_t ld, front;
 } icfi_place;
 
-/* Takes the pieces that live as long as the pattern. Scratch for the analysis alone follows them. */
+/* What lives as long as the pattern of n cliques and m edges. Scratch for the analysis alone follows it. */
+// clang-format off
+#define ICFI_PATTERN_PIECES(piece) \
+    /* of each clique: its size, its first unknown, its neighbours */ \
+    piece(int32_t, size, n) piece(int32_t, start, n + 1) piece(int32_t, pair, 2 * m) \
+    piece(int32_t, near_start, n + 1) piece(int32_t, near, 2 * m) \
+    /* the order of elimination and its inverse; the front of each clique and its column there */ \
+    piece(int32_t, order, n) piece(int32_t, position, n) \
+    piece(int32_t, front, n) piece(int32_t, column, n) \
+    piece(icfi_place, place, n + m) \
+    /* of each front: its cliques in the order, the tree, its columns, rows and cliques below them */ \
+    piece(int32_t, member, n + 1) \
+    piece(int32_t, parent, n) piece(int32_t, child, n) piece(int32_t, sibling, n) \
+    piece(int32_t, cols, n) piece(int32_t, rows, n) piece(int32_t, blocks, n)
+
+/* What a factor takes: of each front the cliques of its rows, and where runs of them lie in its parent;
+   `total` counts them. The kernels read up to one vector beyond a panel or an update matrix. */
+#define ICFI_FACTOR_PIECES(piece) \
+    piece(int32_t, row_start, fronts + 1) piece(int32_t, run_count, fronts) \
+    piece(int32_t, row, total) piece(int32_t, row_at, total) \
+    piece(int32_t, run_to, total) piece(int32_t, run_length, total) \
+    piece(int32_t, redo, fronts) \
+    piece(size_t, panel_at, fronts) piece(size_t, update_at, fronts) \
+    piece(icf_real, small, ICFI_SMALL) piece(icf_real, work, (size_t)icfi_pad(s->rows_most)) \
+    piece(icf_real, panels, icfi_plus(at->panel_reals, (size_t)ICFI_PAD)) \
+    piece(icf_real, updates, icfi_plus(updates, (size_t)ICFI_PAD))
+// clang-format on
+
+typedef struct icfi_pattern {
+    ICFI_PATTERN_PIECES(ICFI_PIECE_POINTER)
+} icfi_pattern;
+
+typedef struct icfi_fronts {
+    ICFI_FACTOR_PIECES(ICFI_PIECE_POINTER)
+} icfi_fronts;
+
+ICFI_FORCE_INLINE icfi_pattern icfi_pattern_of(const icf_sparse* s)
+{
+    const icfi_sparse_at* at = &s->at;
+    void* memory = s->pattern;
+    icfi_pattern pattern, *to = &pattern;
+    ICFI_PATTERN_PIECES(ICFI_PIECE_POINT)
+    return pattern;
+}
+
+ICFI_FORCE_INLINE icfi_fronts icfi_fronts_of(const icf_sparse* s)
+{
+    const icfi_sparse_at* at = &s->at;
+    void* memory = s->factor;
+    icfi_fronts fronts, *to = &fronts;
+    ICFI_FACTOR_PIECES(ICFI_PIECE_POINT)
+    return fronts;
+}
+
 static void icfi_sparse_layout_pattern(icfi_sparse_at* at, icfi_arena* arena, int32_t cliques,
                                        int32_t edges)
 {
-    size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
-    at->size = icfi_arena_take(arena, n, i4);
-    at->start = icfi_arena_take(arena, n + 1, i4);
-    at->pair = icfi_arena_take(arena, 2 * m, i4);
-    at->near_start = icfi_arena_take(arena, n + 1, i4);
-    at->near = icfi_arena_take(arena, 2 * m, i4);
-    at->order = icfi_arena_take(arena, n, i4);
-    at->position = icfi_arena_take(arena, n, i4);
-    at->front = icfi_arena_take(arena, n, i4);
-    at->column = icfi_arena_take(arena, n, i4);
-    at->place = icfi_arena_take(arena, n + m, sizeof(icfi_place));
-    at->member = icfi_arena_take(arena, n + 1, i4);
-    at->parent = icfi_arena_take(arena, n, i4);
-    at->child = icfi_arena_take(arena, n, i4);
-    at->sibling = icfi_arena_take(arena, n, i4);
-    at->cols = icfi_arena_take(arena, n, i4);
-    at->rows = icfi_arena_take(arena, n, i4);
-    at->blocks = icfi_arena_take(arena, n, i4);
+    size_t n = (size_t)cliques, m = (size_t)edges;
+    ICFI_PATTERN_PIECES(ICFI_PIECE_TAKE)
     at->scratch = arena->used;
 }
 
@@ -3331,19 +3373,36 @@ static void icfi_graph(int32_t n, const int32_t* size, int32_t edges, const int3
 
 /* ---- ordering ---- */
 
-/* Scratch of the ordering. A node is a variable (not eliminated yet) or an element (eliminated). An element
-   stands for the clique of variables that its elimination made. For a variable, list[start ...] holds
-   `elements` elements and then variables, `length` in all. For an element it holds its variables. */
-typedef struct icfi_order {
-    int32_t n, free, end;
-    int32_t *list, *start, *length, *elements, *weight, *degree, *mark, *next, *tail, *bucket,
-        *chain;
-    int32_t *heap, *place;
-    double* score;
+/* The scratch of the analysis. First a new graph, to compare with the present one.
+
+   Then the ordering. A node is a variable (not eliminated yet) or an element (eliminated). An element stands
+   for the clique of variables that its elimination made. For a variable, list[start ...] holds `elements`
+   elements and then variables, `length` in all. For an element it holds its variables.
+
+   Then an order tried, and its elimination tree. */
+// clang-format off
+#define ICFI_ANALYSIS_PIECES(piece) \
+    piece(int32_t, near_start, n + 1) piece(int32_t, near, 2 * m) piece(int32_t, list_start, n + 1) \
+    piece(int32_t, list, (size_t)list) piece(int32_t, start, n) piece(int32_t, length, n) \
+    piece(int32_t, elements, n) piece(int32_t, weight, n) piece(int32_t, degree, n) \
+    piece(int32_t, mark, n) piece(int32_t, next, n) piece(int32_t, tail, n) \
+    piece(int32_t, bucket, n) piece(int32_t, chain, n) piece(int32_t, heap, n) \
+    piece(int32_t, place, n) piece(int32_t, hash, n) piece(double, score, n) \
+    piece(int32_t, trial, n) piece(int32_t, position, n) piece(int32_t, parent, n) \
+    piece(int32_t, reach, n) piece(int32_t, blocks, n) piece(int32_t, other, n)
+// clang-format on
+
+typedef struct icfi_analysis_at {
+    ICFI_ANALYSIS_PIECES(ICFI_PIECE_OFFSET)
+} icfi_analysis_at;
+
+typedef struct icfi_analysis {
+    ICFI_ANALYSIS_PIECES(ICFI_PIECE_POINTER)
+    const int32_t* size;  /* of each clique */
     const int32_t* stage; /* NULL, or: a variable waits until all lower stages are eliminated */
-    int32_t heaped;
+    int32_t n, free, end, heaped;
     int rule;
-} icfi_order;
+} icfi_analysis;
 
 /* Room for the lists: the graph, a new element, and some more so that compressing is rare */
 static uint64_t icfi_order_list(int32_t n, int32_t m)
@@ -3352,14 +3411,14 @@ static uint64_t icfi_order_list(int32_t n, int32_t m)
 }
 
 /* A binary heap of variables: lowest stage first, then least score, then least index. */
-static int icfi_heap_before(const icfi_order* o, int32_t a, int32_t b)
+static int icfi_heap_before(const icfi_analysis* o, int32_t a, int32_t b)
 {
     if (o->stage && o->stage[a] != o->stage[b]) return o->stage[a] < o->stage[b];
     if (o->score[a] != o->score[b]) return o->score[a] < o->score[b];
     return a < b;
 }
 
-static void icfi_heap_up(icfi_order* o, int32_t k)
+static void icfi_heap_up(icfi_analysis* o, int32_t k)
 {
     int32_t i = o->heap[k];
     while (k > 0) {
@@ -3373,7 +3432,7 @@ static void icfi_heap_up(icfi_order* o, int32_t k)
     o->place[i] = k;
 }
 
-static void icfi_heap_down(icfi_order* o, int32_t k)
+static void icfi_heap_down(icfi_analysis* o, int32_t k)
 {
     int32_t i = o->heap[k];
     for (;;) {
@@ -3390,20 +3449,20 @@ static void icfi_heap_down(icfi_order* o, int32_t k)
     o->place[i] = k;
 }
 
-static void icfi_heap_insert(icfi_order* o, int32_t i)
+static void icfi_heap_insert(icfi_analysis* o, int32_t i)
 {
     o->heap[o->heaped] = i;
     icfi_heap_up(o, o->heaped++);
 }
 
 /* Restores the heap after the score of i has changed. */
-static void icfi_heap_update(icfi_order* o, int32_t i)
+static void icfi_heap_update(icfi_analysis* o, int32_t i)
 {
     icfi_heap_up(o, o->place[i]);
     icfi_heap_down(o, o->place[i]);
 }
 
-static void icfi_heap_remove(icfi_order* o, int32_t i)
+static void icfi_heap_remove(icfi_analysis* o, int32_t i)
 {
     int32_t k = o->place[i], last = o->heap[--o->heaped];
     o->place[i] = -1;
@@ -3416,7 +3475,7 @@ static void icfi_heap_remove(icfi_order* o, int32_t i)
 
 /* Moves the living lists to the front of the space. Meanwhile the first entry of each list names its owner,
    and the owner's `start` keeps that entry. */
-static void icfi_order_compress(icfi_order* o)
+static void icfi_order_compress(icfi_analysis* o)
 {
     int32_t i, k, to = 0;
     for (i = 0; i < o->n; i++) {
@@ -3441,7 +3500,7 @@ static void icfi_order_compress(icfi_order* o)
 }
 
 /* Merges j into i: the chain of j is appended to the chain of i, and is eliminated with it. */
-static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
+static void icfi_order_absorb(icfi_analysis* o, int32_t i, int32_t j)
 {
     o->chain[o->tail[i]] = j;
     o->tail[i] = o->tail[j];
@@ -3452,7 +3511,7 @@ static void icfi_order_absorb(icfi_order* o, int32_t i, int32_t j)
 /* Turns the variable p into an element. Its list becomes the union of its variables and the
    variables of its elements; those elements disappear. The variables in the list get negative
    weights. Returns their total weight. */
-static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
+static int32_t icfi_order_eliminate(icfi_analysis* o, int32_t p)
 {
     int32_t begin, k, q, weight = 0;
     int32_t at, elements = o->elements[p], length = o->length[p];
@@ -3483,8 +3542,9 @@ static int32_t icfi_order_eliminate(icfi_order* o, int32_t p)
 
 /* Merges variables of the element p that have the same neighbours. Only variables with the same hash[], a
    sum over their neighbours, are compared. */
-static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash, int32_t* stamp)
+static void icfi_order_merge_equal(icfi_analysis* o, int32_t p, int32_t* stamp)
 {
+    const int32_t* hash = o->hash;
     int32_t k, q;
     for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
         int32_t i = o->list[k], j, before;
@@ -3520,7 +3580,8 @@ static void icfi_order_merge_equal(icfi_order* o, int32_t p, const int32_t* hash
    last element are one, too: `inner` is the sum of the squares of their weights. Rule 0 is best for piles
    of bodies, and rule 1 for meshes. Rule 2, the arithmetic of the step itself, is best when a few cliques
    are far larger than the others. */
-static double icfi_order_score(const icfi_order* o, int32_t i, int32_t element_weight, double inner)
+static double icfi_order_score(const icfi_analysis* o, int32_t i, int32_t element_weight,
+                               double inner)
 {
     double w = o->weight[i], d = o->degree[i], c = element_weight - w;
     if (o->rule == 0) return d * d * d - c * c * c;
@@ -3538,10 +3599,11 @@ static int icfi_is_hub(int32_t neighbours, int32_t n)
 /* Minimum degree on the quotient graph, as in Amestoy, Davis and Duff (1996). Degrees are upper bounds,
    found by one pass over the elements next to the last one. Variables with equal neighbours are merged.
    Variables that only the new element touches are eliminated with it. Writes the order of elimination. */
-static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32_t* near,
-                           const int32_t* size, int32_t* hash, int32_t* order)
+static void icfi_order_run(icfi_analysis* o)
 {
-    int32_t i, k, q, done = 0, left = 0, stamp = 2, widest = 0, n = o->n;
+    const int32_t *near_start = o->near_start, *near = o->near, *size = o->size;
+    int32_t i, k, q, done = 0, left = 0, stamp = 2, widest = 0, n = o->n, *hash = o->hash,
+                     *order = o->trial;
     o->free = near_start[n];
     o->heaped = 0;
     for (i = 0; i < n; i++) {
@@ -3636,7 +3698,7 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
         o->degree[p] = element_weight;
         if (element_weight > widest) widest = element_weight;
         stamp += widest + 1;
-        icfi_order_merge_equal(o, p, hash, &stamp);
+        icfi_order_merge_equal(o, p, &stamp);
 
         to = o->start[p];
         for (k = o->start[p]; k < o->start[p] + o->length[p]; k++) {
@@ -3674,7 +3736,7 @@ static void icfi_order_run(icfi_order* o, const int32_t* near_start, const int32
    cut into side 0, side 1 and the separator, side 2. The arrays belong to the ordering, which
    needs them only later. */
 typedef struct icfi_cut {
-    icfi_order* o;
+    icfi_analysis* o;
     const int32_t *near_start, *near, *size;
     int32_t *node, *part, *side, *level, *queue, *history;
     int32_t weight[3];
@@ -3786,7 +3848,7 @@ static int icfi_cut_refine(icfi_cut* c, int32_t first, int32_t members, int32_t*
    from one end of the part to the other. */
 static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* count)
 {
-    icfi_order* o = c->o;
+    icfi_analysis* o = c->o;
     int32_t k, q, v, found, half, side, pass, boundary[2] = {0, 0}, total = 0;
     int32_t far = icfi_cut_levels(c, c->node[first], first, members, &found);
     c->weight[0] = c->weight[1] = c->weight[2] = 0;
@@ -3854,15 +3916,15 @@ static void icfi_cut_part(icfi_cut* c, int32_t first, int32_t members, int32_t* 
 }
 
 /* stage[k] is 0 for a clique in no separator. The separators follow, the last cut first. */
-static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t* near,
-                         const int32_t* size, int32_t* stage)
+static void icfi_dissect(icfi_analysis* o)
 {
     int32_t stack[ICFI_CUT_DEPTH + 2][3], top = 0, k, side, n = o->n;
+    int32_t* stage = o->list_start;
     icfi_cut c;
     c.o = o;
-    c.near_start = near_start;
-    c.near = near;
-    c.size = size;
+    c.near_start = o->near_start;
+    c.near = o->near;
+    c.size = o->size;
     c.node = o->start;
     c.part = o->length;
     c.side = o->elements;
@@ -3874,7 +3936,7 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
     for (k = 0; k < n; k++) {
         c.part[k] = 0;
         stage[k] = 0;
-        if (near_start[k] < near_start[k + 1]) c.node[stack[top][1]++] = k;
+        if (c.near_start[k] < c.near_start[k + 1]) c.node[stack[top][1]++] = k;
     }
     top++;
     while (top) {
@@ -3902,47 +3964,6 @@ static void icfi_dissect(icfi_order* o, const int32_t* near_start, const int32_t
 
 /* ---- elimination tree and fronts ---- */
 
-/* Finds the elimination tree for a given order by Liu's algorithm with compressed paths. Then it walks up
-   the tree from each entry of a row to count, for each clique (by place in the order), the unknowns (reach)
-   and cliques (blocks) that its columns reach below the diagonal block. */
-static void icfi_tree(int32_t n, const int32_t* size, const int32_t* near_start,
-                      const int32_t* near, const int32_t* order, int32_t* position, int32_t* parent,
-                      int32_t* reach, int32_t* blocks, int32_t* mark)
-{
-    int32_t i, k;
-    for (i = 0; i < n; i++) position[order[i]] = i;
-    for (i = 0; i < n; i++) {
-        int32_t q = order[i];
-        parent[i] = mark[i] = -1;
-        for (k = near_start[q]; k < near_start[q + 1]; k++) {
-            int32_t j = position[near[k]], up;
-            for (; j < i && mark[j] != i; j = up) {
-                up = mark[j];
-                mark[j] = i;
-                if (up < 0) {
-                    parent[j] = i;
-                    break;
-                }
-            }
-        }
-    }
-    for (i = 0; i < n; i++) mark[i] = -1;
-    for (i = 0; i < n; i++) {
-        int32_t q = order[i];
-        reach[i] = blocks[i] = 0;
-        mark[i] = i;
-        for (k = near_start[q]; k < near_start[q + 1]; k++) {
-            int32_t j = position[near[k]];
-            if (j > i) continue;
-            for (; mark[j] != i; j = parent[j]) {
-                mark[j] = i;
-                reach[j] += size[q];
-                blocks[j]++;
-            }
-        }
-    }
-}
-
 /* The multiplications and additions of a factorisation: the sum of c_j^2, where column j reaches c_j
    rows including its own. */
 static double icfi_column_flops(int32_t cols, int32_t rows)
@@ -3954,39 +3975,6 @@ static double icfi_column_flops(int32_t cols, int32_t rows)
         flops += c * c;
     }
     return flops;
-}
-
-/* Reorders so that every subtree is consecutive: children before their parent, in ascending
-   order. */
-static void icfi_postorder(int32_t n, int32_t* order, int32_t* parent, int32_t* reach,
-                           int32_t* blocks, int32_t* child, int32_t* sibling, int32_t* rank,
-                           int32_t* copy)
-{
-    int32_t i, root = -1, done = 0;
-    for (i = 0; i < n; i++) child[i] = -1;
-    for (i = n - 1; i >= 0; i--) {
-        int32_t* head = parent[i] < 0 ? &root : &child[parent[i]];
-        sibling[i] = *head;
-        *head = i;
-    }
-    for (i = root; i >= 0;) {
-        if (child[i] >= 0) { /* go down first, and only once */
-            int32_t down = child[i];
-            child[i] = -1;
-            i = down;
-            continue;
-        }
-        rank[i] = done++;
-        i = sibling[i] >= 0 ? sibling[i] : parent[i];
-    }
-    for (i = 0; i < n; i++) copy[rank[i]] = order[i];
-    for (i = 0; i < n; i++) order[i] = copy[i];
-    for (i = 0; i < n; i++) copy[rank[i]] = parent[i] < 0 ? -1 : rank[parent[i]];
-    for (i = 0; i < n; i++) parent[i] = copy[i];
-    for (i = 0; i < n; i++) copy[rank[i]] = reach[i];
-    for (i = 0; i < n; i++) reach[i] = copy[i];
-    for (i = 0; i < n; i++) copy[rank[i]] = blocks[i];
-    for (i = 0; i < n; i++) blocks[i] = copy[i];
 }
 
 /* The rough time of a front with `cols` columns and `rows` rows below them, in hundredths of a nanosecond on
@@ -4041,112 +4029,95 @@ static int32_t icfi_find(const int32_t* list, int32_t low, int32_t high, const i
    either among the front's columns or in its list of rows. */
 static void icfi_place_in_fronts(icf_sparse* s)
 {
-    const int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front);
-    const int32_t *column = ICFI_INTS(s, column), *pair = ICFI_INTS(s, pair);
-    const int32_t *size = ICFI_INTS(s, size), *row_start = ICFI_FACTOR_INTS(s, row_start);
-    const int32_t *row = ICFI_FACTOR_INTS(s, row), *row_at = ICFI_FACTOR_INTS(s, row_at);
-    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows);
-    const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
     icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
     int32_t i, e;
     for (i = 0; i < s->cliques; i++, place++) {
-        int32_t f = front[i], ld = icfi_pad(cols[f] + rows[f]);
-        place->front = size[i] ? f : -1;
+        int32_t f = g.front[i], ld = icfi_pad(g.cols[f] + g.rows[f]);
+        place->front = g.size[i] ? f : -1;
         place->ld = ld;
-        place->at = panel_at[f] + (size_t)column[i] * ((size_t)ld + 1);
+        place->at = h.panel_at[f] + (size_t)g.column[i] * ((size_t)ld + 1);
     }
     for (e = 0; e < s->edges; e++, place++) {
-        int32_t a = pair[2 * e], b = pair[2 * e + 1], f, r, turned = position[a] < position[b];
+        int32_t a = g.pair[2 * e], b = g.pair[2 * e + 1], f, r,
+                turned = g.position[a] < g.position[b];
         place->front = -1;
-        if (!size[a] || !size[b]) continue;
+        if (!g.size[a] || !g.size[b]) continue;
         if (!turned) {
-            a = pair[2 * e + 1];
-            b = pair[2 * e];
+            a = g.pair[2 * e + 1];
+            b = g.pair[2 * e];
         }
-        f = front[a];
-        if (front[b] == f) {
-            r = column[b];
+        f = g.front[a];
+        if (g.front[b] == f) {
+            r = g.column[b];
         } else {
-            r = row_at[icfi_find(row, row_start[f], row_start[f + 1] - 1, position, position[b])];
+            r = h.row_at[icfi_find(h.row, h.row_start[f], h.row_start[f + 1] - 1, g.position,
+                                   g.position[b])];
         }
         place->front = f;
-        place->ld = icfi_pad(cols[f] + rows[f]);
-        place->at = panel_at[f] + (size_t)r + (size_t)column[a] * (size_t)place->ld;
+        place->ld = icfi_pad(g.cols[f] + g.rows[f]);
+        place->at = h.panel_at[f] + (size_t)r + (size_t)g.column[a] * (size_t)place->ld;
         if (turned) place->ld = -place->ld;
     }
 }
 
 /* Numbers the members of each front consecutively, and links each front to its children in
    ascending order. */
-static void icfi_collect_fronts(icf_sparse* s, int32_t* order, const int32_t* top,
-                                const int32_t* rank, int32_t* copy)
+static void icfi_collect_fronts(icf_sparse* s, const int32_t* top, const int32_t* rank,
+                                int32_t* copy)
 {
-    const int32_t *size = ICFI_INTS(s, size), *parent = ICFI_INTS(s, parent);
-    int32_t *member = ICFI_INTS(s, member), *child = ICFI_INTS(s, child),
-            *sibling = ICFI_INTS(s, sibling);
-    int32_t *position = ICFI_INTS(s, position), *front = ICFI_INTS(s, front),
-            *column = ICFI_INTS(s, column);
+    const icfi_pattern g = icfi_pattern_of(s);
     int32_t i, f, k, n = s->cliques;
-    for (f = 0; f <= n; f++) member[f] = 0;
+    for (f = 0; f <= n; f++) g.member[f] = 0;
     for (i = 0; i < n; i++) {
-        copy[i] = order[i];
-        member[rank[top[i]] + 1]++;
+        copy[i] = g.order[i];
+        g.member[rank[top[i]] + 1]++;
     }
-    for (f = 0; f < s->fronts; f++) member[f + 1] += member[f];
-    for (i = 0; i < n; i++) order[member[rank[top[i]]]++] = copy[i];
-    for (f = s->fronts; f > 0; f--) member[f] = member[f - 1];
-    member[0] = 0;
+    for (f = 0; f < s->fronts; f++) g.member[f + 1] += g.member[f];
+    for (i = 0; i < n; i++) g.order[g.member[rank[top[i]]]++] = copy[i];
+    for (f = s->fronts; f > 0; f--) g.member[f] = g.member[f - 1];
+    g.member[0] = 0;
     for (f = 0; f < s->fronts; f++) {
         int32_t at = 0;
-        child[f] = -1;
-        for (k = member[f]; k < member[f + 1]; k++) {
-            i = order[k];
-            position[i] = k;
-            front[i] = f;
-            column[i] = at;
-            at += size[i];
+        g.child[f] = -1;
+        for (k = g.member[f]; k < g.member[f + 1]; k++) {
+            i = g.order[k];
+            g.position[i] = k;
+            g.front[i] = f;
+            g.column[i] = at;
+            at += g.size[i];
         }
     }
     for (f = s->fronts - 1; f >= 0; f--) {
-        if (parent[f] < 0) continue;
-        sibling[f] = child[parent[f]];
-        child[parent[f]] = f;
+        if (g.parent[f] < 0) continue;
+        g.sibling[f] = g.child[g.parent[f]];
+        g.child[g.parent[f]] = f;
     }
 }
 
 static void icfi_place_blocks(icf_sparse* s);
 
-/* The scratch of the analysis: a new graph, to compare with the present one, and the arrays of the
-   ordering */
-typedef struct icfi_analysis {
-    size_t near_start, near, list_start, list;
-    size_t ints, scores;
-    size_t order, position, parent, reach, blocks, mark, other;
-} icfi_analysis;
-
-#define ICFI_ORDER_INTS 13
-
-static void icfi_sparse_layout_analysis(icfi_analysis* t, icfi_arena* arena, int32_t cliques,
+static void icfi_sparse_layout_analysis(icfi_analysis_at* at, icfi_arena* arena, int32_t cliques,
                                         int32_t edges)
 {
-    size_t n = (size_t)cliques, m = (size_t)edges, i4 = sizeof(int32_t);
+    size_t n = (size_t)cliques, m = (size_t)edges;
     uint64_t list = icfi_order_list(cliques, edges);
     if (list > INT32_MAX || (size_t)list != list || (int32_t)n != cliques || (int32_t)m != edges) {
         arena->result = ICF_RESULT_OVERFLOW;
     }
-    t->near_start = icfi_arena_take(arena, n + 1, i4);
-    t->near = icfi_arena_take(arena, 2 * m, i4);
-    t->list_start = icfi_arena_take(arena, n + 1, i4);
-    t->list = icfi_arena_take(arena, (size_t)list, i4);
-    t->ints = icfi_arena_take(arena, ICFI_ORDER_INTS * n, i4);
-    t->scores = icfi_arena_take(arena, n, sizeof(double));
-    t->order = icfi_arena_take(arena, n, i4);
-    t->position = icfi_arena_take(arena, n, i4);
-    t->parent = icfi_arena_take(arena, n, i4);
-    t->reach = icfi_arena_take(arena, n, i4);
-    t->blocks = icfi_arena_take(arena, n, i4);
-    t->mark = icfi_arena_take(arena, n, i4);
-    t->other = icfi_arena_take(arena, n, i4);
+    ICFI_ANALYSIS_PIECES(ICFI_PIECE_TAKE)
+}
+
+static icfi_analysis icfi_analysis_of(void* memory, const icfi_analysis_at* at, int32_t n,
+                                      const int32_t* size)
+{
+    icfi_analysis t, *to = &t;
+    ICFI_MEMSET(&t, 0, sizeof t);
+    ICFI_ANALYSIS_PIECES(ICFI_PIECE_POINT)
+    t.size = size;
+    t.n = n;
+    return t;
 }
 
 /* The bytes of `pattern` that hold the pattern, without the scratch of its analysis */
@@ -4162,7 +4133,7 @@ static size_t icfi_sparse_kept_bytes(int32_t cliques, int32_t edges)
 ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
 {
     icfi_sparse_at at;
-    icfi_analysis t;
+    icfi_analysis_at t;
     icfi_arena arena = icfi_arena_measure();
     if (cliques < 0 || edges < 0) return 0;
     icfi_sparse_layout_pattern(&at, &arena, cliques, edges);
@@ -4170,38 +4141,91 @@ ICF_API size_t icf_sparse_pattern_bytes(int32_t cliques, int32_t edges)
     return arena.result == ICF_RESULT_OK ? arena.peak : 0;
 }
 
+/* Finds the elimination tree for a given order by Liu's algorithm with compressed paths. Then it walks up
+   the tree from each entry of a row to count, for each clique (by place in the order), the unknowns (reach)
+   and cliques (blocks) that its columns reach below the diagonal block. */
+static void icfi_tree(const icfi_analysis* t, const int32_t* order)
+{
+    int32_t i, k, n = t->n;
+    for (i = 0; i < n; i++) t->position[order[i]] = i;
+    for (i = 0; i < n; i++) {
+        int32_t q = order[i];
+        t->parent[i] = t->mark[i] = -1;
+        for (k = t->near_start[q]; k < t->near_start[q + 1]; k++) {
+            int32_t j = t->position[t->near[k]], up;
+            for (; j < i && t->mark[j] != i; j = up) {
+                up = t->mark[j];
+                t->mark[j] = i;
+                if (up < 0) {
+                    t->parent[j] = i;
+                    break;
+                }
+            }
+        }
+    }
+    for (i = 0; i < n; i++) t->mark[i] = -1;
+    for (i = 0; i < n; i++) {
+        int32_t q = order[i];
+        t->reach[i] = t->blocks[i] = 0;
+        t->mark[i] = i;
+        for (k = t->near_start[q]; k < t->near_start[q + 1]; k++) {
+            int32_t j = t->position[t->near[k]];
+            if (j > i) continue;
+            for (; t->mark[j] != i; j = t->parent[j]) {
+                t->mark[j] = i;
+                t->reach[j] += t->size[q];
+                t->blocks[j]++;
+            }
+        }
+    }
+}
+
+/* x[rank[i]] = x[i] */
+static void icfi_permute(int32_t n, const int32_t* rank, int32_t* x, int32_t* copy)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) copy[rank[i]] = x[i];
+    for (i = 0; i < n; i++) x[i] = copy[i];
+}
+
+/* Reorders so that every subtree is consecutive: children before their parent, in ascending
+   order. */
+static void icfi_postorder(const icfi_analysis* t, int32_t* order, int32_t* child, int32_t* sibling)
+{
+    int32_t *parent = t->parent, *rank = t->mark;
+    int32_t i, root = -1, done = 0, n = t->n;
+    for (i = 0; i < n; i++) child[i] = -1;
+    for (i = n - 1; i >= 0; i--) {
+        int32_t* head = parent[i] < 0 ? &root : &child[parent[i]];
+        sibling[i] = *head;
+        *head = i;
+    }
+    for (i = root; i >= 0;) {
+        if (child[i] >= 0) { /* go down first, and only once */
+            int32_t down = child[i];
+            child[i] = -1;
+            i = down;
+            continue;
+        }
+        rank[i] = done++;
+        i = sibling[i] >= 0 ? sibling[i] : parent[i];
+    }
+    for (i = 0; i < n; i++) parent[i] = parent[i] < 0 ? -1 : rank[parent[i]];
+    icfi_permute(n, rank, order, t->other);
+    icfi_permute(n, rank, parent, t->other);
+    icfi_permute(n, rank, t->reach, t->other);
+    icfi_permute(n, rank, t->blocks, t->other);
+}
+
 /* Chooses the best of several orders of elimination. It looks for another order only if that takes little
    time compared with the arithmetic it may save. Returns the flops of the best one; order, parent, reach
    and blocks describe it. */
-static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, int32_t n,
-                                const int32_t* size, const int32_t* near_start, const int32_t* near,
-                                int32_t* order, int32_t* parent, int32_t* reach, int32_t* blocks)
+static double icfi_choose_order(icfi_analysis* t, int32_t* order)
 {
-    int32_t* ints = ICFI_AT(int32_t, memory, t->ints);
-    int32_t *position = ICFI_AT(int32_t, memory, t->position),
-            *mark = ICFI_AT(int32_t, memory, t->mark);
-    int32_t *trial = ICFI_AT(int32_t, memory, t->order),
-            *stage = ICFI_AT(int32_t, memory, t->list_start);
-    int32_t i, way, least = INT32_MAX, most = 0, last = 0;
-    double best = 0, graph = (double)n + (double)near_start[n] / 2;
-    icfi_order o;
-    o.n = n;
-    o.list = ICFI_AT(int32_t, memory, t->list);
-    o.end = (int32_t)icfi_order_list(n, near_start[n] / 2);
-    o.start = ints;
-    o.length = ints + n;
-    o.elements = ints + 2 * n;
-    o.weight = ints + 3 * n;
-    o.degree = ints + 4 * n;
-    o.mark = ints + 5 * n;
-    o.next = ints + 6 * n;
-    o.tail = ints + 7 * n;
-    o.bucket = ints + 8 * n;
-    o.chain = ints + 9 * n;
-    o.heap = ints + 10 * n;
-    o.place = ints + 11 * n;
-    o.score = ICFI_AT(double, memory, t->scores);
-    o.stage = NULL;
+    const int32_t* size = t->size;
+    int32_t i, way, least = INT32_MAX, most = 0, last = 0, n = t->n;
+    double best = 0, graph = (double)n + (double)t->near_start[n] / 2;
+    t->end = (int32_t)icfi_order_list(n, t->near_start[n] / 2);
     for (i = 0; i < n; i++) {
         if (!size[i]) continue;
         if (most < size[i]) most = size[i];
@@ -4216,18 +4240,18 @@ static double icfi_choose_order(unsigned char* memory, const icfi_analysis* t, i
         if (way == 2 && most / 2 < least) continue;
         if (way == 3) {
             if (best < 10000 * graph) continue;
-            icfi_dissect(&o, near_start, near, size, stage);
+            icfi_dissect(t);
         }
-        o.rule = way == 3 ? 1 : way;
-        icfi_order_run(&o, near_start, near, size, ints + 12 * n, trial);
-        icfi_tree(n, size, near_start, near, trial, position, parent, reach, blocks, mark);
-        for (i = 0; i < n; i++) flops += icfi_column_flops(size[trial[i]], reach[i]);
+        t->rule = way == 3 ? 1 : way;
+        icfi_order_run(t);
+        icfi_tree(t, t->trial);
+        for (i = 0; i < n; i++) flops += icfi_column_flops(size[t->trial[i]], t->reach[i]);
         last = way == 0 || flops < best;
         if (!last) continue;
         best = flops;
-        for (i = 0; i < n; i++) order[i] = trial[i];
+        for (i = 0; i < n; i++) order[i] = t->trial[i];
     }
-    if (!last) icfi_tree(n, size, near_start, near, order, position, parent, reach, blocks, mark);
+    if (!last) icfi_tree(t, order);
     return best;
 }
 
@@ -4240,12 +4264,13 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
                                       const int32_t* sizes, int32_t edges, const int32_t* pairs)
 {
     icfi_sparse_at at;
+    icfi_analysis_at scratch;
     icfi_analysis t;
+    icfi_pattern g;
     icfi_arena arena = icfi_arena_over(memory, bytes);
-    int32_t *near_start, *near, *order, *parent, *reach, *blocks, *top, *cols, *rank;
+    int32_t *near_start, *near, *parent, *top, *cols, *rank;
     int32_t i, k, f, n = cliques, total = 0;
     int known;
-    unsigned char* base = (unsigned char*)memory;
     double flops;
 
     if (!s || n < 0 || edges < 0 || (n && !sizes) || (edges && !pairs)) {
@@ -4254,7 +4279,7 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     if (s->cookie == ICFI_SPARSE_COOKIE && s->owner) return ICF_RESULT_BAD_STATE;
     ICFI_MEMSET(&at, 0, sizeof at);
     icfi_sparse_layout_pattern(&at, &arena, n, edges);
-    icfi_sparse_layout_analysis(&t, &arena, n, edges);
+    icfi_sparse_layout_analysis(&scratch, &arena, n, edges);
     if (arena.result != ICF_RESULT_OK) return arena.result;
     for (i = 0; i < n; i++) {
         if (sizes[i] < 0) return ICF_RESULT_BAD_ARGUMENT;
@@ -4271,10 +4296,10 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     known = s->cookie == ICFI_SPARSE_COOKIE && s->pattern == memory && s->cliques == n &&
             s->edges == edges && icfi_same(ICFI_INTS(s, size), sizes, n);
     if (known && icfi_same(ICFI_INTS(s, pair), pairs, 2 * edges)) return ICF_RESULT_OK;
-    near_start = ICFI_AT(int32_t, base, t.near_start);
-    near = ICFI_AT(int32_t, base, t.near);
-    icfi_graph(n, sizes, edges, pairs, near_start, near, ICFI_AT(int32_t, base, t.list_start),
-               ICFI_AT(int32_t, base, t.list));
+    t = icfi_analysis_of(memory, &scratch, n, sizes);
+    near_start = t.near_start;
+    near = t.near;
+    icfi_graph(n, sizes, edges, pairs, near_start, near, t.list_start, t.list);
     if (known && icfi_same(ICFI_INTS(s, near_start), near_start, n + 1) &&
         icfi_same(ICFI_INTS(s, near), near, near_start[n])) {
         ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
@@ -4282,11 +4307,7 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
         return ICF_RESULT_OK;
     }
 
-    order = ICFI_AT(int32_t, base, at.order);
-    parent = ICFI_AT(int32_t, base, t.parent);
-    reach = ICFI_AT(int32_t, base, t.reach);
-    blocks = ICFI_AT(int32_t, base, t.blocks);
-    flops = icfi_choose_order(base, &t, n, sizes, near_start, near, order, parent, reach, blocks);
+    flops = icfi_choose_order(&t, ICFI_AT(int32_t, memory, at.order));
 
     /* from here on s is the new pattern */
     ICFI_MEMSET(s, 0, sizeof *s);
@@ -4299,42 +4320,42 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
     s->flops = flops;
     s->tolerance = 100 * ICFI_EPSILON;
     s->budget = total < 50 ? 100 : 2 * total;
-    if (n) ICFI_MEMCPY(ICFI_INTS(s, size), sizes, (size_t)n * sizeof(int32_t));
-    if (edges) ICFI_MEMCPY(ICFI_INTS(s, pair), pairs, 2 * (size_t)edges * sizeof(int32_t));
-    ICFI_MEMCPY(ICFI_INTS(s, near_start), near_start, ((size_t)n + 1) * sizeof(int32_t));
-    if (near_start[n])
-        ICFI_MEMCPY(ICFI_INTS(s, near), near, (size_t)near_start[n] * sizeof(int32_t));
+    g = icfi_pattern_of(s);
+    if (n) ICFI_MEMCPY(g.size, sizes, (size_t)n * sizeof(int32_t));
+    if (edges) ICFI_MEMCPY(g.pair, pairs, 2 * (size_t)edges * sizeof(int32_t));
+    ICFI_MEMCPY(g.near_start, near_start, ((size_t)n + 1) * sizeof(int32_t));
+    if (near_start[n]) ICFI_MEMCPY(g.near, near, (size_t)near_start[n] * sizeof(int32_t));
     for (i = 0, total = 0; i < n; i++) {
-        ICFI_INTS(s, start)[i] = total;
+        g.start[i] = total;
         total += sizes[i];
     }
-    ICFI_INTS(s, start)[n] = total;
+    g.start[n] = total;
 
     /* fronts are consecutive in the postorder, and numbered in the order of their last cliques */
-    icfi_postorder(n, order, parent, reach, blocks, ICFI_INTS(s, child), ICFI_INTS(s, sibling),
-                   ICFI_AT(int32_t, base, t.mark), ICFI_AT(int32_t, base, t.other));
-    top = ICFI_AT(int32_t, base, t.position);
-    cols = ICFI_AT(int32_t, base, t.mark);
-    for (i = 0; i < n; i++) cols[i] = sizes[order[i]];
-    icfi_merge_fronts(n, parent, cols, reach, top);
-    rank = ICFI_AT(int32_t, base, t.other);
+    icfi_postorder(&t, g.order, g.child, g.sibling);
+    parent = t.parent;
+    top = t.position;
+    cols = t.mark;
+    for (i = 0; i < n; i++) cols[i] = sizes[g.order[i]];
+    icfi_merge_fronts(n, parent, cols, t.reach, top);
+    rank = t.other;
     for (i = 0, f = 0; i < n; i++) {
         if (top[i] != i) continue;
-        ICFI_INTS(s, cols)[f] = cols[i];
-        ICFI_INTS(s, rows)[f] = reach[i];
-        ICFI_INTS(s, blocks)[f] = blocks[i];
+        g.cols[f] = cols[i];
+        g.rows[f] = t.reach[i];
+        g.blocks[f] = t.blocks[i];
         rank[i] = f++;
     }
     s->fronts = f;
     for (i = 0; i < n; i++) {
         if (top[i] != i) continue;
         k = rank[i];
-        ICFI_INTS(s, parent)[k] = parent[i] < 0 ? -1 : rank[top[parent[i]]];
+        g.parent[k] = parent[i] < 0 ? -1 : rank[top[parent[i]]];
         if (parent[i] < 0 && cols[i]) s->components++;
     }
-    icfi_collect_fronts(s, order, top, rank, ICFI_AT(int32_t, base, t.order));
+    icfi_collect_fronts(s, top, rank, t.trial);
     for (f = 0; f < s->fronts; f++) {
-        int32_t c = ICFI_INTS(s, cols)[f], r = ICFI_INTS(s, rows)[f];
+        int32_t c = g.cols[f], r = g.rows[f];
         if (s->rows_most < c + r) s->rows_most = c + r;
     }
     return ICF_RESULT_OK;
@@ -4349,32 +4370,27 @@ ICF_API icf_result icf_sparse_analyze(icf_sparse* s, void* memory, size_t bytes,
    and walks up the tree of fronts from each entry. */
 static void icfi_list_rows(icf_sparse* s)
 {
-    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
-                  *size = ICFI_INTS(s, size);
-    const int32_t *order = ICFI_INTS(s, order), *position = ICFI_INTS(s, position),
-                  *front = ICFI_INTS(s, front);
-    const int32_t *parent = ICFI_INTS(s, parent), *blocks = ICFI_INTS(s, blocks),
-                  *cols = ICFI_INTS(s, cols);
-    int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
-    int32_t *row_at = ICFI_FACTOR_INTS(s, row_at), *count = ICFI_FACTOR_INTS(s, run_count);
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
+    int32_t* count = ICFI_FACTOR_INTS(s, run_count);
     int32_t *mark = ICFI_FACTOR_INTS(s, redo), f, k, q;
     for (f = 0, q = 0; f < s->fronts; f++) {
-        row_start[f] = q;
-        q += blocks[f];
+        h.row_start[f] = q;
+        q += g.blocks[f];
         count[f] = 0;
         mark[f] = -1;
     }
-    row_start[s->fronts] = q;
+    h.row_start[s->fronts] = q;
     for (k = 0; k < s->cliques; k++) {
-        int32_t i = order[k];
-        mark[front[i]] = k;
-        for (q = near_start[i]; q < near_start[i + 1]; q++) {
-            if (position[near[q]] > k) continue;
-            for (f = front[near[q]]; mark[f] != k; f = parent[f]) {
-                int32_t to = row_start[f] + count[f];
+        int32_t i = g.order[k];
+        mark[g.front[i]] = k;
+        for (q = g.near_start[i]; q < g.near_start[i + 1]; q++) {
+            if (g.position[g.near[q]] > k) continue;
+            for (f = g.front[g.near[q]]; mark[f] != k; f = g.parent[f]) {
+                int32_t to = h.row_start[f] + count[f];
                 mark[f] = k;
-                row[to] = i;
-                row_at[to] = count[f] ? row_at[to - 1] + size[row[to - 1]] : cols[f];
+                h.row[to] = i;
+                h.row_at[to] = count[f] ? h.row_at[to - 1] + g.size[h.row[to - 1]] : g.cols[f];
                 count[f]++;
             }
         }
@@ -4385,35 +4401,32 @@ static void icfi_list_rows(icf_sparse* s)
    the parent's columns or in its rows. */
 static void icfi_find_runs(icf_sparse* s)
 {
-    const int32_t *front = ICFI_INTS(s, front), *column = ICFI_INTS(s, column),
-                  *size = ICFI_INTS(s, size);
-    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols);
-    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *row = ICFI_FACTOR_INTS(s, row);
-    const int32_t* row_at = ICFI_FACTOR_INTS(s, row_at);
-    int32_t *run_count = ICFI_FACTOR_INTS(s, run_count), *run_to = ICFI_FACTOR_INTS(s, run_to);
-    int32_t *run_length = ICFI_FACTOR_INTS(s, run_length), f, k;
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
+    int32_t f, k;
     for (f = 0; f < s->fronts; f++) {
-        int32_t p = parent[f], at, runs = row_start[f] - 1;
-        run_count[f] = 0;
+        int32_t p = g.parent[f], at, runs = h.row_start[f] - 1;
+        h.run_count[f] = 0;
         if (p < 0) continue;
-        at = row_start[p];
-        for (k = row_start[f]; k < row_start[f + 1]; k++) {
-            int32_t i = row[k], to;
-            if (front[i] == p) {
-                to = column[i];
+        at = h.row_start[p];
+        for (k = h.row_start[f]; k < h.row_start[f + 1]; k++) {
+            int32_t i = h.row[k], to;
+            if (g.front[i] == p) {
+                to = g.column[i];
             } else {
-                while (row[at] != i) at++;
-                to = row_at[at];
+                while (h.row[at] != i) at++;
+                to = h.row_at[at];
             }
-            if (runs < row_start[f] || to != run_to[runs] + run_length[runs] || to == cols[p]) {
+            if (runs < h.row_start[f] || to != h.run_to[runs] + h.run_length[runs] ||
+                to == g.cols[p]) {
                 runs++;
-                run_to[runs] = to;
-                run_length[runs] = size[i];
+                h.run_to[runs] = to;
+                h.run_length[runs] = g.size[i];
             } else {
-                run_length[runs] += size[i];
+                h.run_length[runs] += g.size[i];
             }
         }
-        run_count[f] = runs + 1 - row_start[f];
+        h.run_count[f] = runs + 1 - h.row_start[f];
     }
 }
 
@@ -4424,30 +4437,28 @@ static void icfi_find_runs(icf_sparse* s)
 static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t* panel_at,
                               size_t* update_at, int32_t* depth, size_t* panels, size_t* updates)
 {
-    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols),
-                  *rows = ICFI_INTS(s, rows);
-    const int32_t *child = ICFI_INTS(s, child), *sibling = ICFI_INTS(s, sibling);
+    const icfi_pattern g = icfi_pattern_of(s);
     size_t used[2] = {0, 0}, most[2] = {0, 0};
     int32_t f, c;
     int pass;
     *panels = 0;
-    for (f = s->fronts - 1; f >= 0; f--) depth[f] = parent[f] < 0 ? 0 : 1 - depth[parent[f]];
+    for (f = s->fronts - 1; f >= 0; f--) depth[f] = g.parent[f] < 0 ? 0 : 1 - depth[g.parent[f]];
     for (pass = 0; pass < 2; pass++) {
         size_t base = pass ? most[0] : 0;
         for (f = 0; f < s->fronts; f++) {
-            size_t size = icfi_times((size_t)icfi_pad(rows[f]), (size_t)rows[f]);
+            size_t size = icfi_times((size_t)icfi_pad(g.rows[f]), (size_t)g.rows[f]);
             int d = mode == ICF_SPARSE_PARTIAL ? 0 : depth[f];
             if (pass == 0) {
                 if (panel_at) panel_at[f] = *panels;
-                *panels = icfi_plus(
-                    *panels, icfi_times((size_t)icfi_pad(cols[f] + rows[f]), (size_t)cols[f]));
+                *panels = icfi_plus(*panels, icfi_times((size_t)icfi_pad(g.cols[f] + g.rows[f]),
+                                                        (size_t)g.cols[f]));
             }
             if (pass && update_at) update_at[f] = used[d] + (d ? base : 0);
             used[d] = icfi_plus(used[d], size);
             if (most[d] < used[d]) most[d] = used[d];
             if (mode == ICF_SPARSE_PARTIAL) continue;
-            for (c = child[f]; c >= 0; c = sibling[c]) {
-                used[1 - d] -= (size_t)icfi_pad(rows[c]) * (size_t)rows[c];
+            for (c = g.child[f]; c >= 0; c = g.sibling[c]) {
+                used[1 - d] -= (size_t)icfi_pad(g.rows[c]) * (size_t)g.rows[c];
             }
         }
         used[0] = used[1] = 0;
@@ -4458,27 +4469,13 @@ static void icfi_place_fronts(const icf_sparse* s, icf_sparse_mode mode, size_t*
 static void icfi_sparse_layout_factor(const icf_sparse* s, icfi_sparse_at* at, icfi_arena* arena,
                                       icf_sparse_mode mode)
 {
-    size_t i4 = sizeof(int32_t), r = sizeof(icf_real), fronts = (size_t)s->fronts, total = 0,
-           updates = 0;
+    size_t fronts = (size_t)s->fronts, total = 0, updates = 0;
     const int32_t* blocks = ICFI_INTS(s, blocks);
     int32_t f;
     for (f = 0; f < s->fronts; f++) total += (size_t)blocks[f];
-    at->row_start = icfi_arena_take(arena, fronts + 1, i4);
-    at->run_count = icfi_arena_take(arena, fronts, i4);
-    at->row = icfi_arena_take(arena, total, i4);
-    at->row_at = icfi_arena_take(arena, total, i4);
-    at->run_to = icfi_arena_take(arena, total, i4);
-    at->run_length = icfi_arena_take(arena, total, i4);
-    at->redo = icfi_arena_take(arena, fronts, i4);
-    at->panel_at = icfi_arena_take(arena, fronts, sizeof(size_t));
-    at->update_at = icfi_arena_take(arena, fronts, sizeof(size_t));
-    at->small = icfi_arena_take(arena, ICFI_SMALL, r);
-    at->work = icfi_arena_take(arena, (size_t)icfi_pad(s->rows_most), r);
     if (s->rows_most > ICFI_MOST_ROWS) arena->result = ICF_RESULT_OVERFLOW;
     icfi_place_fronts(s, mode, NULL, NULL, ICFI_INTS(s, scratch), &at->panel_reals, &updates);
-    /* the kernels read up to one vector beyond a panel or an update matrix */
-    at->panels = icfi_arena_take(arena, icfi_plus(at->panel_reals, (size_t)ICFI_PAD), r);
-    at->updates = icfi_arena_take(arena, icfi_plus(updates, (size_t)ICFI_PAD), r);
+    ICFI_FACTOR_PIECES(ICFI_PIECE_TAKE)
 }
 
 #endif
@@ -4564,44 +4561,35 @@ ICFI_TARGET static void ICFI_K(icfi_pass_up)(const int32_t* to, const int32_t* l
 /* Factors the fronts marked in `redo`. Returns the front with a bad pivot, or -1. */
 ICFI_TARGET static int32_t ICFI_K(icfi_factor_fronts)(icf_sparse* s, int32_t* pivot)
 {
-    const int32_t *cols = ICFI_INTS(s, cols), *rows = ICFI_INTS(s, rows),
-                  *child = ICFI_INTS(s, child);
-    const int32_t *sibling = ICFI_INTS(s, sibling), *row_start = ICFI_FACTOR_INTS(s, row_start);
-    const int32_t *run_count = ICFI_FACTOR_INTS(s, run_count),
-                  *run_to = ICFI_FACTOR_INTS(s, run_to);
-    const int32_t* run_length = ICFI_FACTOR_INTS(s, run_length);
-    const size_t *panel_at = ICFI_FACTOR_SIZES(s, panel_at),
-                 *update_at = ICFI_FACTOR_SIZES(s, update_at);
-    icf_real *panels = ICFI_FACTOR_REALS(s, panels), *updates = ICFI_FACTOR_REALS(s, updates);
-    icf_real* small = ICFI_FACTOR_REALS(s, small);
-    int32_t* redo = ICFI_FACTOR_INTS(s, redo);
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
     int32_t f, c, strip, fronts = s->fronts;
     for (f = 0; f < fronts; f++) {
-        int32_t nc = cols[f], nr = rows[f], bad;
+        int32_t nc = g.cols[f], nr = g.rows[f], bad;
         ptrdiff_t ld = icfi_pad(nc + nr), ldu = icfi_pad(nr);
-        icf_real *p = panels + panel_at[f], *u = updates + update_at[f];
-        if (!redo[f]) continue;
-        for (c = child[f]; c >= 0; c = sibling[c]) {
+        icf_real *p = h.panels + h.panel_at[f], *u = h.updates + h.update_at[f];
+        if (!h.redo[f]) continue;
+        for (c = g.child[f]; c >= 0; c = g.sibling[c]) {
             ICFI_K(icfi_pass_up)
-            (run_to + row_start[c], run_length + row_start[c], run_count[c], updates + update_at[c],
-             icfi_pad(rows[c]), p, ld, nc, 0);
+            (h.run_to + h.row_start[c], h.run_length + h.row_start[c], h.run_count[c],
+             h.updates + h.update_at[c], icfi_pad(g.rows[c]), p, ld, nc, 0);
         }
-        bad = ICFI_K(icfi_panel_factor)(nc + nr, (int32_t)ld, nc, p, ld, 1, small, ICFI_SMALL);
+        bad = ICFI_K(icfi_panel_factor)(nc + nr, (int32_t)ld, nc, p, ld, 1, h.small, ICFI_SMALL);
         if (bad >= 0) {
             *pivot = bad;
             return f;
         }
-        redo[f] = 0;
+        h.redo[f] = 0;
         if (!nr) continue;
         for (strip = 0; strip < nc; strip += ICFI_STRIP) {
             ICFI_K(icfi_outer)
             (nr, (int32_t)ldu, nc - strip < ICFI_STRIP ? nc - strip : ICFI_STRIP,
-             p + nc + strip * ld, ld, p + strip + strip * ld, u, ldu, strip == 0, 1, small);
+             p + nc + strip * ld, ld, p + strip + strip * ld, u, ldu, strip == 0, 1, h.small);
         }
-        for (c = child[f]; c >= 0; c = sibling[c]) {
+        for (c = g.child[f]; c >= 0; c = g.sibling[c]) {
             ICFI_K(icfi_pass_up)
-            (run_to + row_start[c], run_length + row_start[c], run_count[c], updates + update_at[c],
-             icfi_pad(rows[c]), u, ldu, nc, 1);
+            (h.run_to + h.row_start[c], h.run_length + h.row_start[c], h.run_count[c],
+             h.updates + h.update_at[c], icfi_pad(g.rows[c]), u, ldu, nc, 1);
         }
     }
     return -1;
@@ -4630,44 +4618,40 @@ ICFI_TARGET ICFI_FORCE_INLINE int32_t ICFI_K(icfi_gather)(const int32_t* list, i
 ICFI_TARGET static void ICFI_K(icfi_solve_fronts)(const icf_sparse* s, icf_real* x, int32_t count,
                                                   ptrdiff_t ldx)
 {
-    const int32_t *rows = ICFI_INTS(s, rows), *member = ICFI_INTS(s, member),
-                  *order = ICFI_INTS(s, order);
-    const int32_t *start = ICFI_INTS(s, start), *row = ICFI_FACTOR_INTS(s, row);
-    const int32_t *row_start = ICFI_FACTOR_INTS(s, row_start), *cols = ICFI_INTS(s, cols);
-    const size_t* panel_at = ICFI_FACTOR_SIZES(s, panel_at);
-    const icf_real* panels = ICFI_FACTOR_REALS(s, panels);
-    icf_real* w = ICFI_FACTOR_REALS(s, work);
-    int32_t pass, g, f, k, i, r, at;
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
+    icf_real* w = h.work;
+    int32_t pass, n, f, k, i, r, at;
     for (pass = 0; pass < 2; pass++) {
-        for (g = 0; g < s->fronts; g++) {
+        for (n = 0; n < s->fronts; n++) {
             const icf_real* p;
             const int32_t *mine, *below;
             int32_t members, blocks, height;
             ptrdiff_t ld;
-            f = pass ? s->fronts - 1 - g : g;
-            p = panels + panel_at[f];
-            mine = order + member[f];
-            members = member[f + 1] - member[f];
-            below = row + row_start[f];
-            blocks = row_start[f + 1] - row_start[f];
-            height = cols[f] + rows[f];
+            f = pass ? s->fronts - 1 - n : n;
+            p = h.panels + h.panel_at[f];
+            mine = g.order + g.member[f];
+            members = g.member[f + 1] - g.member[f];
+            below = h.row + h.row_start[f];
+            blocks = h.row_start[f + 1] - h.row_start[f];
+            height = g.cols[f] + g.rows[f];
             ld = icfi_pad(height);
             for (r = 0; r < count; r++) {
                 icf_real* b = x + (ptrdiff_t)r * ldx;
-                at = ICFI_K(icfi_gather)(mine, members, start, b, w, 0);
+                at = ICFI_K(icfi_gather)(mine, members, g.start, b, w, 0);
                 if (pass) {
-                    (void)ICFI_K(icfi_gather)(below, blocks, start, b, w + at, 0);
-                    ICFI_K(icfi_backward)(cols[f], height, p, ld, w);
+                    (void)ICFI_K(icfi_gather)(below, blocks, g.start, b, w + at, 0);
+                    ICFI_K(icfi_backward)(g.cols[f], height, p, ld, w);
                 } else {
                     for (i = at; i < height; i++) w[i] = 0;
-                    ICFI_K(icfi_forward)(cols[f], height, p, ld, w);
+                    ICFI_K(icfi_forward)(g.cols[f], height, p, ld, w);
                     for (k = 0; k < blocks; k++) {
-                        int32_t first = start[below[k]], n = start[below[k] + 1] - first;
-                        ICFI_K(icfi_add)(n, w + at, b + first);
-                        at += n;
+                        int32_t first = g.start[below[k]], size = g.start[below[k] + 1] - first;
+                        ICFI_K(icfi_add)(size, w + at, b + first);
+                        at += size;
                     }
                 }
-                (void)ICFI_K(icfi_gather)(mine, members, start, b, w, 1);
+                (void)ICFI_K(icfi_gather)(mine, members, g.start, b, w, 1);
             }
         }
     }
@@ -4718,30 +4702,30 @@ static void icfi_sparse_layout_iterative(const icf_sparse* s, icfi_sparse_at* at
 
 static void icfi_place_apart(icf_sparse* s)
 {
-    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near);
-    const int32_t *size = ICFI_INTS(s, size), *pair = ICFI_INTS(s, pair);
+    const icfi_pattern g = icfi_pattern_of(s);
     size_t *block_at = ICFI_FACTOR_SIZES(s, block_at), at = 0;
     icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
     int32_t i, k, e;
     for (i = 0; i < s->cliques; i++, place++) {
         place->at = at;
-        place->ld = size[i];
-        place->front = size[i] ? 0 : -1;
-        at += (size_t)size[i] * (size_t)size[i];
+        place->ld = g.size[i];
+        place->front = g.size[i] ? 0 : -1;
+        at += (size_t)g.size[i] * (size_t)g.size[i];
     }
     for (i = 0; i < s->cliques; i++) {
-        for (k = near_start[i]; k < near_start[i + 1]; k++) {
+        for (k = g.near_start[i]; k < g.near_start[i + 1]; k++) {
             block_at[k] = at;
-            if (near[k] > i) at += (size_t)size[i] * (size_t)size[near[k]];
+            if (g.near[k] > i) at += (size_t)g.size[i] * (size_t)g.size[g.near[k]];
         }
     }
     for (e = 0; e < s->edges; e++, place++) {
-        int32_t a = pair[2 * e], b = pair[2 * e + 1], low = a < b ? a : b, high = a < b ? b : a;
+        int32_t a = g.pair[2 * e], b = g.pair[2 * e + 1], low = a < b ? a : b, high = a < b ? b : a;
         place->front = -1;
-        if (!size[a] || !size[b]) continue;
+        if (!g.size[a] || !g.size[b]) continue;
         place->front = 0;
-        place->at = block_at[icfi_find(near, near_start[low], near_start[low + 1] - 1, NULL, high)];
-        place->ld = a < b ? -size[b] : size[a];
+        place->at =
+            block_at[icfi_find(g.near, g.near_start[low], g.near_start[low + 1] - 1, NULL, high)];
+        place->ld = a < b ? -g.size[b] : g.size[a];
     }
 }
 
@@ -4757,18 +4741,15 @@ static void icfi_place_blocks(icf_sparse* s)
 /* y = A x */
 static void icfi_multiply(const icf_sparse* s, const icf_real* x, icf_real* y)
 {
-    const int32_t *near_start = ICFI_INTS(s, near_start), *near = ICFI_INTS(s, near),
-                  *size = ICFI_INTS(s, size);
-    const int32_t* start = ICFI_INTS(s, start);
+    const icfi_pattern g = icfi_pattern_of(s);
     const size_t* block_at = ICFI_FACTOR_SIZES(s, block_at);
-    const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
     const icf_real* blocks = ICFI_FACTOR_REALS(s, panels);
     int32_t i, k, p, q;
     for (i = 0; i < s->unknowns; i++) y[i] = 0;
     for (i = 0; i < s->cliques; i++) {
-        int32_t n = size[i];
-        const icf_real *xi = x + start[i], *d = blocks + place[i].at;
-        icf_real* yi = y + start[i];
+        int32_t n = g.size[i];
+        const icf_real *xi = x + g.start[i], *d = blocks + g.place[i].at;
+        icf_real* yi = y + g.start[i];
         for (q = 0; q < n; q++) {
             icf_real sum = d[q + q * (ptrdiff_t)n] * xi[q];
             for (p = q + 1; p < n; p++) {
@@ -4778,10 +4759,10 @@ static void icfi_multiply(const icf_sparse* s, const icf_real* x, icf_real* y)
             }
             yi[q] += sum;
         }
-        for (k = near_start[i]; k < near_start[i + 1]; k++) {
-            int32_t j = near[k], m = size[j];
-            const icf_real *b = blocks + block_at[k], *xj = x + start[j];
-            icf_real* yj = y + start[j];
+        for (k = g.near_start[i]; k < g.near_start[i + 1]; k++) {
+            int32_t j = g.near[k], m = g.size[j];
+            const icf_real *b = blocks + block_at[k], *xj = x + g.start[j];
+            icf_real* yj = y + g.start[j];
             if (j < i) continue;
             for (q = 0; q < n; q++) {
                 icf_real sum = 0;
@@ -4807,13 +4788,13 @@ static icf_real icfi_dot(int32_t n, const icf_real* a, const icf_real* b)
 /* z = (inverses of the diagonal blocks) r */
 static void icfi_precondition(const icf_sparse* s, const icf_real* r, icf_real* z)
 {
-    const int32_t *size = ICFI_INTS(s, size), *start = ICFI_INTS(s, start);
-    const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
+    const icfi_pattern g = icfi_pattern_of(s);
     const icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
     int32_t i;
     for (i = 0; i < s->unknowns; i++) z[i] = r[i];
     for (i = 0; i < s->cliques; i++) {
-        (void)icf_dense_solve(size[i], diagonal + place[i].at, size[i], z + start[i], 1, size[i]);
+        (void)icf_dense_solve(g.size[i], diagonal + g.place[i].at, g.size[i], z + g.start[i], 1,
+                              g.size[i]);
     }
 }
 
@@ -4989,19 +4970,18 @@ ICF_API icf_result icf_sparse_begin(icf_sparse* s)
 /* Marks front f and all fronts above it to be redone, and zeroes their panels. */
 static void icfi_redo_from(icf_sparse* s, int32_t f)
 {
-    const int32_t *parent = ICFI_INTS(s, parent), *cols = ICFI_INTS(s, cols),
-                  *rows = ICFI_INTS(s, rows);
-    int32_t* redo = ICFI_FACTOR_INTS(s, redo);
-    for (; f >= 0 && !redo[f]; f = parent[f]) {
-        redo[f] = 1;
+    const icfi_pattern g = icfi_pattern_of(s);
+    const icfi_fronts h = icfi_fronts_of(s);
+    for (; f >= 0 && !h.redo[f]; f = g.parent[f]) {
+        h.redo[f] = 1;
         ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f], 0,
-                    (size_t)icfi_pad(cols[f] + rows[f]) * (size_t)cols[f] * sizeof(icf_real));
+                    (size_t)icfi_pad(g.cols[f] + g.rows[f]) * (size_t)g.cols[f] * sizeof(icf_real));
     }
 }
 
 ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const int32_t* changed)
 {
-    const int32_t *near_start, *near, *front, *position;
+    icfi_pattern g;
     int32_t i, k;
     if (!s || count < 0 || (count && !changed)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_sparse_is(s, ICFI_SPARSE_BOUND)) return ICF_RESULT_BAD_STATE;
@@ -5010,16 +4990,13 @@ ICF_API icf_result icf_sparse_begin_partial(icf_sparse* s, int32_t count, const 
     }
     if (s->mode != ICF_SPARSE_PARTIAL || s->state != ICFI_SPARSE_FACTORED)
         return icf_sparse_begin(s);
-    near_start = ICFI_INTS(s, near_start);
-    near = ICFI_INTS(s, near);
-    front = ICFI_INTS(s, front);
-    position = ICFI_INTS(s, position);
+    g = icfi_pattern_of(s);
     for (i = 0; i < count; i++) {
         int32_t c = changed[i];
-        for (k = near_start[c]; k < near_start[c + 1]; k++) {
-            if (position[near[k]] < position[c]) icfi_redo_from(s, front[near[k]]);
+        for (k = g.near_start[c]; k < g.near_start[c + 1]; k++) {
+            if (g.position[g.near[k]] < g.position[c]) icfi_redo_from(s, g.front[g.near[k]]);
         }
-        icfi_redo_from(s, front[c]);
+        icfi_redo_from(s, g.front[c]);
     }
     s->state = ICFI_SPARSE_ASSEMBLING;
     return ICF_RESULT_OK;
@@ -5115,11 +5092,10 @@ ICF_API icf_result icf_sparse_add_edge(icf_sparse* s, int32_t edge, const icf_re
 /* The caller's number of the unknown in column `pivot` of front f */
 static int32_t icfi_unknown_of(const icf_sparse* s, int32_t f, int32_t pivot)
 {
-    const int32_t *member = ICFI_INTS(s, member), *order = ICFI_INTS(s, order),
-                  *size = ICFI_INTS(s, size);
-    int32_t k = member[f];
-    for (; pivot >= size[order[k]]; k++) pivot -= size[order[k]];
-    return ICFI_INTS(s, start)[order[k]] + pivot;
+    const icfi_pattern g = icfi_pattern_of(s);
+    int32_t k = g.member[f];
+    for (; pivot >= g.size[g.order[k]]; k++) pivot -= g.size[g.order[k]];
+    return ICFI_INTS(s, start)[g.order[k]] + pivot;
 }
 
 ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
@@ -5128,15 +5104,15 @@ ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
     if (!s) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_sparse_assembling(s)) return ICF_RESULT_BAD_STATE;
     if (s->mode == ICF_SPARSE_ITERATIVE) {
-        const int32_t* size = ICFI_INTS(s, size);
-        const icfi_place* place = ICFI_AT(const icfi_place, s->pattern, s->at.place);
+        const icfi_pattern g = icfi_pattern_of(s);
         icf_real* diagonal = ICFI_FACTOR_REALS(s, diagonal);
         for (f = 0; f < s->cliques; f++) {
-            size_t reals = (size_t)size[f] * (size_t)size[f];
+            size_t reals = (size_t)g.size[f] * (size_t)g.size[f];
             if (reals)
-                ICFI_MEMCPY(diagonal + place[f].at, ICFI_FACTOR_REALS(s, panels) + place[f].at,
+                ICFI_MEMCPY(diagonal + g.place[f].at, ICFI_FACTOR_REALS(s, panels) + g.place[f].at,
                             reals * sizeof(icf_real));
-            if (icf_dense_factor(size[f], diagonal + place[f].at, size[f], &at) != ICF_RESULT_OK) {
+            if (icf_dense_factor(g.size[f], diagonal + g.place[f].at, g.size[f], &at) !=
+                ICF_RESULT_OK) {
                 s->state = ICFI_SPARSE_BOUND;
                 if (pivot) *pivot = ICFI_INTS(s, start)[f] + at;
                 return ICF_RESULT_NOT_SPD;
@@ -6338,10 +6314,10 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // >>problem
 /* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_check_motion,
    icfi_check_pattern, icfi_check_potentials, icfi_clique_times, icfi_contact_map, icfi_contact_state,
-   icfi_factor_masses, icfi_find_islands, icfi_has_levers, icfi_island, icfi_island_at, icfi_island_layout,
-   icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms, ICFI_OPTIONS_COOKIE, icfi_push_lever,
-   icfi_read_lever, icfi_read_link, icfi_refuse, icfi_row_state, icfi_run, icfi_scale_and_free_momentum,
-   icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
+   icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_has_levers, icfi_island, icfi_island_at,
+   icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms,
+   ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_refuse, icfi_reorder,
+   icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
    icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
@@ -6433,20 +6409,48 @@ typedef struct icfi_lever {
 /* Islands of at most so many cliques and unknowns take a dense matrix: its zeros cost less than a pattern */
 enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
 
-/* A range of consecutive unknowns */
-typedef struct icfi_run {
-    int32_t begin, end;
-} icfi_run;
+/* The pieces of a workspace: type, name, how many. A problem has n unknowns, c cliques, l links, m couplings
+   and b blocks. */
+// clang-format off
+#define ICFI_PIECES(piece) \
+    piece(int32_t, first, c)                    /* of each clique: where its velocities begin, */ \
+    piece(size_t, mass_at, c + 1)               /* its block of A, */ \
+    piece(int32_t, group, c)                    /* its island, or -1, */ \
+    piece(int32_t, local, c)                    /* its index in its island, */ \
+    piece(int32_t, plain, c)                    /* whether its block is [m I, 0; 0, J] */ \
+    /* of each island: its cliques, links and couplings */ \
+    piece(int32_t, clique_start, c + 2) piece(int32_t, cliques_of, c) \
+    piece(int32_t, link_start, c + 2) piece(int32_t, link_list, l) \
+    piece(int32_t, coupling_start, c + 2) piece(int32_t, coupling_list, m) \
+    piece(int32_t, bias_at, l + 1)              /* of each link: its bias, */ \
+    piece(int32_t, kind, l)                     /* 3 or 6 if only free bodies and contacts, else 0 */ \
+    piece(size_t, block_at, b + 1)              /* of each block: its numbers, */ \
+    piece(icfi_lever, lever, b)                 /* its lever */ \
+    piece(size_t, coupling_at, m + 1) \
+    /* of each link: its contacts and rows */ \
+    piece(int32_t, contact_start, l + 2) piece(int32_t, contact_list, (size_t)p->contacts) \
+    piece(int32_t, row_start, l + 2) piece(int32_t, row_list, (size_t)p->rows) \
+    piece(int32_t, key, l > m ? l : m)          /* scratch of sorting */ \
+    piece(icf_real, factor, sizes->mass)        /* of the cliques' own blocks */ \
+    piece(icf_real, d, n)                       /* D = diag(A)^-1/2 */ \
+    /* velocities: present, v*, where the island starts (J^-1 of bodies before), the best so far, where a \
+       step begins, where the units of the interior point method are, scratch that no function keeps */ \
+    piece(icf_real, v, n) piece(icf_real, free, n) piece(icf_real, start, n) piece(icf_real, best, n) \
+    piece(icf_real, from, n) piece(icf_real, hold, n) piece(icf_real, spare, n) \
+    /* v - v* and A times it, A v*, J' gamma, and the gradient; a direction and A times it */ \
+    piece(icf_real, r, n) piece(icf_real, momentum, n) piece(icf_real, free_momentum, n) \
+    piece(icf_real, impulse, n) piece(icf_real, gradient, n) \
+    piece(icf_real, dv, n) piece(icf_real, dp, n) \
+    piece(icf_real, scratch, 6 * (size_t)sizes->largest) \
+    piece(icfi_unit, unit, icfi_units_most(p)) \
+    piece(icfi_contact_state, contact, (size_t)p->contacts) \
+    piece(icfi_row_state, row, (size_t)p->rows)
+// clang-format on
 
-/* Offsets of the pieces of a workspace, for a problem of given sizes */
+/* Offsets of the pieces. Behind them are those of one island at a time. */
 typedef struct icfi_solve_at {
-    size_t first, mass_at, group, local, cliques_of, clique_start, link_start, link_list,
-        coupling_start, coupling_list;
-    size_t run, plain, bias_at, block_at, lever, kind, coupling_at, contact_start, contact_list,
-        row_start, row_list, key;
-    size_t factor, d, v, start, r, gradient, momentum, impulse, free_momentum, dv, dp, best, hold,
-        spare, unit;
-    size_t scratch, from, contact, row, island;
+    ICFI_PIECES(ICFI_PIECE_OFFSET)
+    size_t island;
 } icfi_solve_at;
 
 /* The sizes of a problem, summed up */
@@ -6464,25 +6468,12 @@ typedef struct icfi_solve {
     icfi_sizes sizes;
     unsigned char* memory;
     size_t bytes;
-    int32_t *first, *group, *local, *cliques_of, *clique_start, *link_start, *link_list;
-    int32_t *coupling_start, *coupling_list, *bias_at, *contact_start, *contact_list, *row_start,
-        *row_list, *key;
-    size_t *mass_at, *block_at, *coupling_at;
-    icfi_run* run;
-    int32_t* plain;    /* whether a clique's block of A is [m I, 0; 0, J] */
-    icfi_lever* lever; /* of each block */
-    int32_t* kind;     /* 3 or 6: the rows of a link with only free bodies and contacts; else 0 */
-    icf_real *factor, *d, *v, *start, *r, *gradient, *momentum, *impulse, *free_momentum, *dv, *dp;
-    icf_real *scratch, *from, *best, *hold;
-    icf_real* spare; /* scratch that no function keeps */
-    icfi_contact_state* contact;
-    icfi_row_state* row;
-    icfi_unit* unit;
+    ICFI_PIECES(ICFI_PIECE_POINTER)
     int32_t units;
     size_t island_at;
     icf_real bound;   /* A is at least the blocks in `factor` divided by this */
     int32_t guesses;  /* contacts of the present island with an impulse guess */
-    int32_t moving;   /* unknowns of all islands */
+    int32_t moving;   /* unknowns of all islands, which come before the others */
     int32_t stopped;  /* the caller asked for it */
     int32_t keeper;   /* the island whose pattern is kept, or -1 */
     int32_t unopened; /* whether an island took no matrix, so that its bytes are not counted */
@@ -6491,10 +6482,9 @@ typedef struct icfi_solve {
 
 /* One island. Its cliques, links and couplings are ranges of sorted lists; its matrix is dense or sparse. */
 typedef struct icfi_island {
-    int32_t cliques, links, couplings, unknowns, runs;
+    int32_t cliques, links, couplings, unknowns;
+    int32_t begin, end; /* its unknowns */
     const int32_t *clique, *link, *coupling;
-    const icfi_run* run;     /* of all its unknowns */
-    icf_real* x;             /* a vector of its unknowns in their order */
     icf_real* dense;         /* the matrix of a single clique, or of a few small ones; or NULL */
     int32_t place[ICFI_FEW]; /* where each clique begins in `dense` */
     icf_sparse sparse;
@@ -6559,15 +6549,12 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     }
     for (i = 0; i < p->cliques; i++) {
         size_t n = (size_t)p->clique_sizes[i];
-        if (n > 46000 && p->clique_sizes[i] >= 0) {
-            return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_OVERFLOW);
-        }
         if (p->clique_sizes[i] < 0) {
             return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_BAD_ARGUMENT);
         }
         unknowns += n;
         sizes->mass = icfi_plus(sizes->mass, icfi_times(n, n));
-        if (unknowns > most || sizes->mass == (size_t)-1) {
+        if (n > ICFI_MOST_ROWS || unknowns > most || sizes->mass == (size_t)-1) {
             return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_OVERFLOW);
         }
         if (p->clique_sizes[i] > sizes->largest) sizes->largest = p->clique_sizes[i];
@@ -6614,67 +6601,24 @@ static size_t icfi_units_most(const icf_problem* p)
 static void icfi_solve_layout(const icf_problem* p, const icfi_sizes* sizes, icfi_arena* arena,
                               icfi_solve_at* at)
 {
-    const size_t i4 = sizeof(int32_t), s8 = sizeof(size_t), r = sizeof(icf_real);
     size_t n = (size_t)sizes->unknowns, c = (size_t)p->cliques, l = (size_t)p->links;
     size_t m = (size_t)p->couplings, b = (size_t)sizes->blocks;
-    at->first = icfi_arena_take(arena, c + 1, i4);
-    at->mass_at = icfi_arena_take(arena, c + 1, s8);
-    at->group = icfi_arena_take(arena, c, i4);
-    at->local = icfi_arena_take(arena, c, i4);
-    at->cliques_of = icfi_arena_take(arena, c, i4);
-    at->clique_start = icfi_arena_take(arena, c + 2, i4);
-    at->run = icfi_arena_take(arena, c, sizeof(icfi_run));
-    at->plain = icfi_arena_take(arena, c, i4);
-    at->link_start = icfi_arena_take(arena, c + 2, i4);
-    at->link_list = icfi_arena_take(arena, l, i4);
-    at->coupling_start = icfi_arena_take(arena, c + 2, i4);
-    at->coupling_list = icfi_arena_take(arena, m, i4);
-    at->bias_at = icfi_arena_take(arena, l + 1, i4);
-    at->block_at = icfi_arena_take(arena, b + 1, s8);
-    at->lever = icfi_arena_take(arena, b, sizeof(icfi_lever));
-    at->kind = icfi_arena_take(arena, l, i4);
-    at->coupling_at = icfi_arena_take(arena, m + 1, s8);
-    at->contact_start = icfi_arena_take(arena, l + 2, i4);
-    at->contact_list = icfi_arena_take(arena, (size_t)p->contacts, i4);
-    at->row_start = icfi_arena_take(arena, l + 2, i4);
-    at->row_list = icfi_arena_take(arena, (size_t)p->rows, i4);
-    at->key = icfi_arena_take(arena, l > m ? l : m, i4);
-    at->factor = icfi_arena_take(arena, sizes->mass, r);
-    at->d = icfi_arena_take(arena, n, r);
-    at->v = icfi_arena_take(arena, n, r);
-    at->start = icfi_arena_take(arena, n, r);
-    at->r = icfi_arena_take(arena, n, r);
-    at->gradient = icfi_arena_take(arena, n, r);
-    at->momentum = icfi_arena_take(arena, n, r);
-    at->impulse = icfi_arena_take(arena, n, r);
-    at->free_momentum = icfi_arena_take(arena, n, r);
-    at->dv = icfi_arena_take(arena, n, r);
-    at->dp = icfi_arena_take(arena, n, r);
-    at->best = icfi_arena_take(arena, n, r);
-    at->hold = icfi_arena_take(arena, n, r);
-    at->spare = icfi_arena_take(arena, n, r);
-    at->unit = icfi_arena_take(arena, icfi_units_most(p), sizeof(icfi_unit));
-    at->from = icfi_arena_take(arena, n, r);
-    at->scratch = icfi_arena_take(arena, 6, (size_t)sizes->largest * r);
-    at->contact = icfi_arena_take(arena, (size_t)p->contacts, sizeof(icfi_contact_state));
-    at->row = icfi_arena_take(arena, (size_t)p->rows, sizeof(icfi_row_state));
+    ICFI_PIECES(ICFI_PIECE_TAKE)
     at->island = arena->used;
 }
 
-/* The pieces of an island, behind those of the solve: a vector, and its matrix. The matrix is dense, or
-   takes sizes and pairs for the sparse matrix, its pattern, and its factor. */
+/* The matrix of an island, behind the pieces of the solve. It is dense, or takes sizes and pairs for the
+   sparse matrix, its pattern, and its factor. */
 typedef struct icfi_island_at {
-    size_t x, dense, size, pair, pattern, pattern_bytes, factor;
+    size_t dense, size, pair, pattern, pattern_bytes, factor;
 } icfi_island_at;
 
 static void icfi_island_layout(int dense, size_t cliques, size_t edges, size_t unknowns,
                                icfi_arena* arena, icfi_island_at* at)
 {
-    const size_t r = sizeof(icf_real);
-    at->x = icfi_arena_take(arena, unknowns, r);
     at->dense = at->factor = arena->used;
     if (dense) {
-        at->dense = icfi_arena_take(arena, icfi_times(unknowns, unknowns), r);
+        at->dense = icfi_arena_take(arena, icfi_times(unknowns, unknowns), sizeof(icf_real));
         return;
     }
     at->size = icfi_arena_take(arena, cliques, sizeof(int32_t));
@@ -6723,52 +6667,10 @@ ICF_API icf_result icf_workspace_init(icf_workspace* workspace, void* memory, si
     return ICF_RESULT_OK;
 }
 
-#define ICFI_PIECE(piece, type) s->piece = ICFI_AT(type, s->memory, at.piece)
-
-static void icfi_solve_point(icfi_solve* s, icfi_solve_at at)
+static void icfi_solve_point(icfi_solve* to, void* memory, const icfi_solve_at* at)
 {
-    ICFI_PIECE(first, int32_t);
-    ICFI_PIECE(mass_at, size_t);
-    ICFI_PIECE(group, int32_t);
-    ICFI_PIECE(local, int32_t);
-    ICFI_PIECE(cliques_of, int32_t);
-    ICFI_PIECE(clique_start, int32_t);
-    ICFI_PIECE(run, icfi_run);
-    ICFI_PIECE(plain, int32_t);
-    ICFI_PIECE(link_start, int32_t);
-    ICFI_PIECE(link_list, int32_t);
-    ICFI_PIECE(coupling_start, int32_t);
-    ICFI_PIECE(coupling_list, int32_t);
-    ICFI_PIECE(bias_at, int32_t);
-    ICFI_PIECE(block_at, size_t);
-    ICFI_PIECE(lever, icfi_lever);
-    ICFI_PIECE(kind, int32_t);
-    ICFI_PIECE(coupling_at, size_t);
-    ICFI_PIECE(contact_start, int32_t);
-    ICFI_PIECE(contact_list, int32_t);
-    ICFI_PIECE(row_start, int32_t);
-    ICFI_PIECE(row_list, int32_t);
-    ICFI_PIECE(key, int32_t);
-    ICFI_PIECE(factor, icf_real);
-    ICFI_PIECE(d, icf_real);
-    ICFI_PIECE(v, icf_real);
-    ICFI_PIECE(start, icf_real);
-    ICFI_PIECE(r, icf_real);
-    ICFI_PIECE(gradient, icf_real);
-    ICFI_PIECE(momentum, icf_real);
-    ICFI_PIECE(impulse, icf_real);
-    ICFI_PIECE(free_momentum, icf_real);
-    ICFI_PIECE(dv, icf_real);
-    ICFI_PIECE(dp, icf_real);
-    ICFI_PIECE(best, icf_real);
-    ICFI_PIECE(hold, icf_real);
-    ICFI_PIECE(spare, icf_real);
-    ICFI_PIECE(unit, icfi_unit);
-    ICFI_PIECE(scratch, icf_real);
-    ICFI_PIECE(from, icf_real);
-    ICFI_PIECE(contact, icfi_contact_state);
-    ICFI_PIECE(row, icfi_row_state);
-    s->island_at = at.island;
+    ICFI_PIECES(ICFI_PIECE_POINT)
+    to->island_at = at->island;
 }
 
 /* ---- small products ---- */
@@ -6902,12 +6804,11 @@ static int icfi_is_body_block(const icf_real* a)
            a[16] == a[26] && a[17] == a[32] && a[22] == a[27] && a[23] == a[33] && a[29] == a[34];
 }
 
-/* With `finite`, all numbers of all blocks are known to be finite. */
-static icf_result icfi_check_block(int32_t n, const icf_real* a, int finite)
+static icf_result icfi_check_block(int32_t n, const icf_real* a)
 {
     const icf_real *row = a, *column;
     int32_t i, j;
-    if (!finite && !icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
     if (n == 6 && icfi_is_body_block(a)) return ICF_RESULT_OK;
     for (i = 0; i < n; i++) {
         if (!(a[i * n + i] > 0)) return ICF_RESULT_NOT_SPD;
@@ -6931,11 +6832,9 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
     const icf_problem* p = s->p;
     int32_t i, k, e;
     size_t at = 0;
-    s->first[0] = 0;
     for (i = 0; i < p->cliques; i++) {
         size_t n = (size_t)p->clique_sizes[i];
         s->mass_at[i] = at;
-        s->first[i + 1] = s->first[i] + p->clique_sizes[i];
         at += n * n;
     }
     for (i = 0, at = 0; i < p->couplings; i++) {
@@ -6986,41 +6885,25 @@ static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32
     if (rows == 3) s[0] = 0; /* the last row is read as a vector of four, too */
 }
 
-/* Finds the levers of links. In a block with a lever, only r can be other than finite. Returns whether
-   all numbers are finite. */
-static int icfi_find_levers(icfi_solve* s)
-{
-    const icf_problem* p = s->p;
-    int32_t i, k;
-    int finite = !p->link_bias || icfi_all_finite((size_t)s->sizes.link_rows, p->link_bias);
-    for (i = 0; i < p->links; i++) {
-        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            int32_t rows = p->link_rows[i], n = p->clique_sizes[p->block_clique[k]];
-            const icf_real* block = p->blocks + s->block_at[k];
-            icfi_lever l = icfi_find_lever(rows, n, block);
-            s->lever[k] = l;
-            s->lever[k].first = s->first[p->block_clique[k]];
-            finite &= l.sign != 0 ? icfi_finite3(l.r.x, l.r.y, l.r.z)
-                                  : icfi_all_finite((size_t)rows * (size_t)n, block);
-        }
-    }
-    return finite;
-}
-
-/* Checks the numbers of links. It looks at them one by one only if one is not finite. */
+/* Checks the numbers of links, and finds the levers. In a block with a lever, only r can be other than
+   finite. */
 static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
     int32_t i, k;
-    if (icfi_find_levers(s)) return ICF_RESULT_OK;
     for (i = 0; i < p->links; i++) {
-        size_t rows = (size_t)p->link_rows[i];
-        if (p->link_bias && !icfi_all_finite(rows, p->link_bias + s->bias_at[i])) {
+        int32_t rows = p->link_rows[i];
+        if (p->link_bias && !icfi_all_finite((size_t)rows, p->link_bias + s->bias_at[i])) {
             return icfi_refuse(s->stats, ICF_PART_LINK, i, ICF_RESULT_NOT_FINITE);
         }
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            size_t size = (size_t)p->clique_sizes[p->block_clique[k]];
-            if (!icfi_all_finite(rows * size, p->blocks + s->block_at[k])) {
+            int32_t n = p->clique_sizes[p->block_clique[k]];
+            const icf_real* block = p->blocks + s->block_at[k];
+            icfi_lever l = icfi_find_lever(rows, n, block);
+            l.first = s->first[p->block_clique[k]];
+            s->lever[k] = l;
+            if (l.sign != 0 ? !icfi_finite3(l.r.x, l.r.y, l.r.z)
+                            : !icfi_all_finite((size_t)rows * (size_t)n, block)) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
             }
         }
@@ -7081,30 +6964,25 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real* v)
 {
     const icf_problem* p = s->p;
-    size_t all = (size_t)s->sizes.unknowns;
+    size_t f = 0;
     int32_t i;
-    int moves, masses, bounds;
     icf_result result;
     if (!icfi_finite(p->dt))
         return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
     if (!(p->dt > 0)) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
-    /* check all numbers at once, and one by one only if one is not finite */
-    moves = icfi_all_finite(all, p->v_free) && icfi_all_finite(all, v) &&
-            (!p->v_last || icfi_all_finite(all, p->v_last));
-    masses = icfi_all_finite(s->sizes.mass, p->mass);
-    bounds = !p->mass_bound || icfi_all_finite(s->sizes.mass, p->mass_bound);
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
-        size_t f = (size_t)s->first[i], c = (size_t)n, at = s->mass_at[i];
-        result = icfi_check_block(n, p->mass + at, masses);
+        size_t c = (size_t)n, at = s->mass_at[i];
+        result = icfi_check_block(n, p->mass + at);
         if (result == ICF_RESULT_OK && p->mass_bound)
-            result = icfi_check_block(n, p->mass_bound + at, bounds);
-        if (result == ICF_RESULT_OK && !moves &&
+            result = icfi_check_block(n, p->mass_bound + at);
+        if (result == ICF_RESULT_OK && n &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
             result = ICF_RESULT_NOT_FINITE;
         }
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, result);
+        f += c;
     }
     return ICF_RESULT_OK;
 }
@@ -7167,14 +7045,13 @@ static void icfi_clique_times(const icfi_solve* s, int32_t c, const icf_real* x,
     }
 }
 
-/* D = diag(A)^-1/2, and the momentum A v* */
-static void icfi_scale_and_free_momentum(icfi_solve* s)
+/* Makes D = diag(A)^-1/2. */
+static void icfi_find_scales(icfi_solve* s)
 {
-    const icf_problem* p = s->p;
     int32_t i, j;
-    for (i = 0; i < p->cliques; i++) {
-        int32_t n = p->clique_sizes[i], f = s->first[i];
-        const icf_real* a = p->mass + s->mass_at[i];
+    for (i = 0; i < s->p->cliques; i++) {
+        int32_t n = s->p->clique_sizes[i];
+        const icf_real* a = s->p->mass + s->mass_at[i];
         icf_real last = 0, d = 0;
         for (j = 0; j < n; j++) {
             /* a body has its mass three times: one root does */
@@ -7182,17 +7059,8 @@ static void icfi_scale_and_free_momentum(icfi_solve* s)
                 last = a[j * n + j];
                 d = 1 / ICF_SQRT(last);
             }
-            s->d[f + j] = d;
+            s->d[s->first[i] + j] = d;
         }
-        icfi_clique_times(s, i, p->v_free + f, s->free_momentum + f);
-    }
-    for (i = 0; i < p->couplings; i++) {
-        int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
-        int32_t na = p->clique_sizes[a], nb = p->clique_sizes[b], fa = s->first[a],
-                fb = s->first[b];
-        const icf_real* block = p->coupling_blocks + s->coupling_at[i];
-        icfi_apply(na, nb, block, p->v_free + fb, s->free_momentum + fa, 1);
-        icfi_apply_transposed(na, nb, block, p->v_free + fa, s->free_momentum + fb);
     }
 }
 
@@ -7237,7 +7105,8 @@ static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, in
     }
 }
 
-/* Numbers the islands that have a link. Sorts cliques, links and couplings by island. */
+/* Numbers the islands that have a link. Sorts cliques, links and couplings by island. Velocities are in the
+   same order, so that those of an island stand together; those of cliques without an island are the last. */
 static int32_t icfi_find_islands(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -7276,10 +7145,31 @@ static int32_t icfi_find_islands(icfi_solve* s)
     for (i = 0; i < p->cliques; i++) group[i] = island[i];
     for (i = 0; i < islands; i++) {
         for (k = s->clique_start[i]; k < s->clique_start[i + 1]; k++) {
-            s->local[s->cliques_of[k]] = k - s->clique_start[i];
+            int32_t c = s->cliques_of[k];
+            s->local[c] = k - s->clique_start[i];
+            s->first[c] = s->moving;
+            s->moving += p->clique_sizes[c];
         }
     }
+    for (i = 0, k = s->moving; i < p->cliques; i++) {
+        if (group[i] >= 0) continue;
+        s->first[i] = k;
+        k += p->clique_sizes[i];
+    }
     return islands;
+}
+
+/* to = from, of all unknowns: from the caller's order into the order of the islands, or with `back` out of
+   it */
+static void icfi_reorder(const icfi_solve* s, const icf_real* from, icf_real* to, int back)
+{
+    int32_t c, n, at = 0;
+    for (c = 0; c < s->p->cliques; c++, at += n) {
+        n = s->p->clique_sizes[c];
+        if (!n) continue;
+        ICFI_MEMCPY(to + (back ? at : s->first[c]), from + (back ? s->first[c] : at),
+                    (size_t)n * sizeof(icf_real));
+    }
 }
 
 /* Whether a link joins one or two free bodies, and nothing else */
@@ -7337,13 +7227,6 @@ static void icfi_link_velocity(const icfi_solve* s, int32_t link, const icf_real
     icfi_read_link(s, link, v, u);
 }
 
-/* Solves L y = b with the factor of a clique, and stores y / d. */
-static void icfi_half_solve(int32_t n, const icf_real* factor, icf_real* x)
-{
-    ICFI_WIDEST(icfi_forward, (n, n, factor, n, x));
-    ICFI_WIDEST_END();
-}
-
 /* W += K A^-1 K' of a large clique, with K in scratch. Each row takes half of a solve, because
    A^-1 = L'^-1 D^-1 L^-1. */
 static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, const icf_real* factor,
@@ -7351,7 +7234,8 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
 {
     icf_real *y = s->scratch, *z = s->dv;
     int32_t i, j, q;
-    for (i = 0; i < rows; i++) icfi_half_solve(n, factor, y + i * n);
+    for (i = 0; i < rows; i++) ICFI_WIDEST(icfi_forward, (n, n, factor, n, y + i * n));
+    ICFI_WIDEST_END();
     for (i = 0; i < rows; i++) {
         for (q = 0; q < n; q++) z[q] = y[i * n + q] / factor[q * n + q];
         for (j = 0; j <= i; j++) {
@@ -7364,17 +7248,11 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
 }
 
 /* J^-1 (xx, xy, xz, yy, yz, zz) of a body whose A is [m I, 0; 0, J], from its factor, which holds L D
-   below 1 / D. Returns 0 for any other body. */
-static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
+   below 1 / D */
+static void icfi_invert_body(const icf_real* factor, icf_real inverse[6])
 {
     const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
-    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5], off;
-    /* the sum of all entries that must be 0: comparing each of them takes longer */
-    off = ICF_FABS(factor[1]) + ICF_FABS(factor[2]) + ICF_FABS(factor[3]) + ICF_FABS(factor[4]);
-    off += ICF_FABS(factor[5]) + ICF_FABS(factor[8]) + ICF_FABS(factor[9]) + ICF_FABS(factor[10]);
-    off +=
-        ICF_FABS(factor[11]) + ICF_FABS(factor[15]) + ICF_FABS(factor[16]) + ICF_FABS(factor[17]);
-    if (off != 0 || factor[7] != factor[0] || factor[14] != factor[0]) return 0;
+    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5];
     /* L^-1 below its ones */
     l[0] = -a[4] * d0;
     l[2] = -b[5] * d1;
@@ -7385,19 +7263,6 @@ static int icfi_invert_body(const icf_real* factor, icf_real inverse[6])
     inverse[3] = d1 + l[2] * l[2] * d2;
     inverse[4] = l[2] * d2;
     inverse[5] = d2;
-    return 1;
-}
-
-/* Writes J^-1 of all bodies into s->start, which no island uses yet. Its first number is 0 for
-   any other clique of 6. */
-static void icfi_invert_bodies(icfi_solve* s)
-{
-    int32_t c;
-    for (c = 0; c < s->p->cliques; c++) {
-        icf_real* inverse = s->start + s->first[c];
-        if (s->p->clique_sizes[c] == 6 && !icfi_invert_body(s->factor + s->mass_at[c], inverse))
-            inverse[0] = 0;
-    }
 }
 
 /* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, with X = -[r]x and light = 1 / m */
@@ -7452,7 +7317,7 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
         int32_t c = p->block_clique[k], n = p->clique_sizes[c];
         const icf_real *block = p->blocks + s->block_at[k], *inverse = s->start + s->first[c];
         if (!n) continue;
-        if (s->lever[k].sign != 0 && inverse[0] != 0) {
+        if (s->lever[k].sign != 0 && s->plain[c]) {
             icfi_add_body_delassus(rows, s->lever[k].r, s->factor[s->mass_at[c]], inverse, w);
             continue;
         }
@@ -7540,7 +7405,7 @@ static int icfi_is_of_bodies(const icfi_solve* s, int32_t link)
     int32_t k;
     if (!s->kind[link]) return 0;
     for (k = s->p->link_start[link]; k < s->p->link_start[link + 1]; k++) {
-        if (s->start[s->lever[k].first] == 0) return 0;
+        if (!s->plain[s->p->block_clique[k]]) return 0;
     }
     return 1;
 }
@@ -7634,10 +7499,14 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
 static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 {
     const icf_problem* p = s->p;
-    const icf_real* last = p->v_last ? p->v_last : s->v;
+    const icf_real* last = p->v_last ? s->from : s->v;
     int32_t link, k;
     icf_result result;
-    icfi_invert_bodies(s);
+    if (p->v_last) icfi_reorder(s, p->v_last, s->from, 0);
+    /* s->start has no use yet: it holds J^-1 of bodies */
+    for (k = 0; k < p->cliques; k++) {
+        if (s->plain[k]) icfi_invert_body(s->factor + s->mass_at[k], s->start + s->first[k]);
+    }
     for (link = 0; link < p->links; link++) {
         int32_t first = s->contact_start[link], end = s->contact_start[link + 1];
         int32_t rows = p->link_rows[link], row = s->row_start[link],
@@ -7677,10 +7546,9 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>evaluation
-/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_dual_energy, icfi_evaluate,
-   icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_plain_direction,
-   ICFI_PROFILE, icfi_put_part, icfi_read_directions, icfi_read_potentials, icfi_search, icfi_solve_for,
-   icfi_squares, icfi_take_part */
+/* Offers to those below: icfi_add_squares, icfi_assemble, icfi_back, icfi_copy_motion, icfi_dual_energy,
+   icfi_evaluate, icfi_factor, icfi_find_momentum, icfi_gather_impulses, icfi_mass_times, icfi_own_solve,
+   icfi_plain_direction, ICFI_PROFILE, icfi_read_potentials, icfi_search, icfi_solve_for, icfi_squares */
 
 /* Each island is minimised by itself. One iteration of Newton's method:
 
@@ -7882,14 +7750,44 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
     ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_more)(ICFI_K(name) x, ICFI_K(name) y, icf_real by) \
     { \
         parts(ICFI_PART_MORE) return x; \
+    } \
+    /* x f + y g + z h; w + x f + y g + z h; x f - y g */ \
+    ICFI_INLINE_K ICFI_K(name) ICFI_K(name##_mix)(ICFI_K(name) x, ICFI_K(name) y, ICFI_K(name) z, \
+                                                  icf_real f, icf_real g, icf_real h) \
+    { \
+        return ICFI_K(name##_more)(ICFI_K(name##_more)(ICFI_K(name##_times)(x, f), y, g), z, h); \
+    } \
+    ICFI_INLINE_K ICFI_K(name) \
+        ICFI_K(name##_add)(ICFI_K(name) w, ICFI_K(name) x, ICFI_K(name) y, ICFI_K(name) z, \
+                           icf_real f, icf_real g, icf_real h) \
+    { \
+        return ICFI_K(name##_more)(ICFI_K(name##_more)(ICFI_K(name##_more)(w, x, f), y, g), z, h); \
+    } \
+    ICFI_INLINE_K ICFI_K(name) \
+        ICFI_K(name##_minor)(ICFI_K(name) x, icf_real f, ICFI_K(name) y, icf_real g) \
+    { \
+        return ICFI_K(name##_less)(ICFI_K(name##_times)(x, f), ICFI_K(name##_times)(y, g)); \
+    }
+
+/* A function that calls f for all links of an island. f is compiled for each kind: for links of three rows
+   or of six with only free bodies and contacts, which are most, and for all others. */
+#define ICFI_EACH_LINK(name, f) \
+    ICFI_TARGET static void ICFI_K(name)(icfi_solve * s, icfi_island * island) \
+    { \
+        int32_t n; \
+        for (n = 0; n < island->links; n++) { \
+            int32_t link = island->link[n]; \
+            switch (s->kind[link]) { \
+            case 3: ICFI_K(f)(s, island, link, 3); break; \
+            case 6: ICFI_K(f)(s, island, link, 6); break; \
+            default: ICFI_K(f)(s, island, link, 0); break; \
+            } \
+        } \
     }
 #endif
 
 ICFI_OPERATIONS(icfi_four, ICFI_FOUR)
 ICFI_OPERATIONS(icfi_six, ICFI_SIX)
-
-/* The code for a link is compiled for each kind: for links of three rows or of six with only free bodies
-   and contacts, which are most, and for all others */
 
 /* u += K v of a link */
 ICFI_INLINE_K void ICFI_K(icfi_read_blocks)(const icfi_solve* s, int32_t link, int32_t kind,
@@ -7911,17 +7809,13 @@ ICFI_INLINE_K void ICFI_K(icfi_add_impulse)(const icfi_contact_state* c, int32_t
     const icf_real *m = c->s, *g = c->price.impulse;
     int32_t i;
     if (rows == 3) {
-        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(sum);
-        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m), g[0]);
-        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 3), g[1]);
-        x = ICFI_K(icfi_four_more)(x, ICFI_K(icfi_four_load)(m + 6), g[2]);
-        ICFI_K(icfi_four_store)(sum, x);
+        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(m), y = ICFI_K(icfi_four_load)(m + 3);
+        ICFI_K(icfi_four) z = ICFI_K(icfi_four_load)(m + 6), w = ICFI_K(icfi_four_load)(sum);
+        ICFI_K(icfi_four_store)(sum, ICFI_K(icfi_four_add)(w, x, y, z, g[0], g[1], g[2]));
     } else {
-        ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(sum);
-        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m), g[0]);
-        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 6), g[1]);
-        x = ICFI_K(icfi_six_more)(x, ICFI_K(icfi_six_load)(m + 12), g[2]);
-        ICFI_K(icfi_six_store)(sum, x);
+        ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(m), y = ICFI_K(icfi_six_load)(m + 6);
+        ICFI_K(icfi_six) z = ICFI_K(icfi_six_load)(m + 12), w = ICFI_K(icfi_six_load)(sum);
+        ICFI_K(icfi_six_store)(sum, ICFI_K(icfi_six_add)(w, x, y, z, g[0], g[1], g[2]));
     }
     for (i = 0; rows == 6 && c->spins && i < 3; i++) {
         sum[3] += m[6 * i] * c->spin_impulse[i];
@@ -7944,7 +7838,9 @@ ICFI_INLINE_K void ICFI_K(icfi_push_blocks)(icfi_solve* s, int32_t link, int32_t
     for (; l < end; l++) icfi_push_lever(kind, l, gamma, impulse + l->first);
 }
 
-ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, int32_t kind)
+/* Adds J' gamma of a link, from the impulses of its contacts and rows. */
+ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, icfi_island* island, int32_t link,
+                                            int32_t kind)
 {
     int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
     icf_real gamma[6] = {0, 0, 0, 0, 0, 0};
@@ -7956,22 +7852,10 @@ ICFI_INLINE_K void ICFI_K(icfi_gather_link)(icfi_solve* s, int32_t link, int32_t
         gamma[r->row] += r->price[1];
     }
     ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
+    (void)island;
 }
 
-/* Adds J' gamma of all links, from the impulses of their contacts and rows. */
-ICFI_TARGET static void ICFI_K(icfi_gather_links)(icfi_solve* s, const icfi_island* island)
-{
-    int32_t n;
-    for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n];
-        switch (s->kind[link]) {
-        case 3: ICFI_K(icfi_gather_link)(s, link, 3); break;
-        case 6: ICFI_K(icfi_gather_link)(s, link, 6); break;
-        default: ICFI_K(icfi_gather_link)(s, link, 0); break;
-        }
-    }
-}
-
+/* Prices the contacts and rows of a link at s->v, and adds their cost and J' gamma. */
 ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, int32_t link,
                                            int32_t kind)
 {
@@ -8003,21 +7887,9 @@ ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, i
     ICFI_K(icfi_push_blocks)(s, link, kind, gamma);
 }
 
-/* Prices all contacts and rows of the links at s->v, and adds their cost and J' gamma. */
-ICFI_TARGET static void ICFI_K(icfi_price_links)(icfi_solve* s, icfi_island* island)
-{
-    int32_t n;
-    for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n];
-        switch (s->kind[link]) {
-        case 3: ICFI_K(icfi_price_link)(s, island, link, 3); break;
-        case 6: ICFI_K(icfi_price_link)(s, island, link, 6); break;
-        default: ICFI_K(icfi_price_link)(s, island, link, 0); break;
-        }
-    }
-}
-
-ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, int32_t link, int32_t kind)
+/* Velocities of the potentials of a link along dv */
+ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, icfi_island* island, int32_t link,
+                                               int32_t kind)
 {
     int32_t k, end = s->contact_start[link + 1], rows = kind ? kind : s->p->link_rows[link];
     icf_real du[6] = {0, 0, 0, 0, 0, 0};
@@ -8030,21 +7902,12 @@ ICFI_INLINE_K void ICFI_K(icfi_read_direction)(icfi_solve* s, int32_t link, int3
         icfi_row_state* r = s->row + s->row_list[k];
         r->du = du[r->row];
     }
+    (void)island;
 }
 
-/* Velocities of the potentials along dv */
-ICFI_TARGET static void ICFI_K(icfi_read_directions)(icfi_solve* s, const icfi_island* island)
-{
-    int32_t n;
-    for (n = 0; n < island->links; n++) {
-        int32_t link = island->link[n];
-        switch (s->kind[link]) {
-        case 3: ICFI_K(icfi_read_direction)(s, link, 3); break;
-        case 6: ICFI_K(icfi_read_direction)(s, link, 6); break;
-        default: ICFI_K(icfi_read_direction)(s, link, 0); break;
-        }
-    }
-}
+ICFI_EACH_LINK(icfi_gather_links, icfi_gather_link)
+ICFI_EACH_LINK(icfi_price_links, icfi_price_link)
+ICFI_EACH_LINK(icfi_read_directions, icfi_read_direction)
 
 /* W of a link, by columns: the sum of S' G S over its contacts, and the curvatures of its rows */
 ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, icf_real w[36])
@@ -8055,18 +7918,14 @@ ICFI_INLINE_K void ICFI_K(icfi_link_hessian)(const icfi_solve* s, int32_t link, 
         const icfi_contact_state* c = s->contact + s->contact_list[k];
         const icf_real *h = c->price.h, *a = c->s, *b = a + rows, *n = b + rows;
         if (rows == 6) {
-            ICFI_K(icfi_six) x = ICFI_K(icfi_six_load)(a), y = x, z = x, t;
-            t = ICFI_K(icfi_six_load)(b);
-            x = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(x, h[0]), t, h[1]);
-            y = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(y, h[1]), t, h[3]);
-            z = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_times)(z, h[2]), t, h[4]);
-            t = ICFI_K(icfi_six_load)(n);
-            x = ICFI_K(icfi_six_more)(x, t, h[2]);
-            y = ICFI_K(icfi_six_more)(y, t, h[4]);
-            z = ICFI_K(icfi_six_more)(z, t, h[5]);
+            ICFI_K(icfi_six) p = ICFI_K(icfi_six_load)(a), q = ICFI_K(icfi_six_load)(b);
+            ICFI_K(icfi_six) r = ICFI_K(icfi_six_load)(n), x, y, z, t;
+            x = ICFI_K(icfi_six_mix)(p, q, r, h[0], h[1], h[2]);
+            y = ICFI_K(icfi_six_mix)(p, q, r, h[1], h[3], h[4]);
+            z = ICFI_K(icfi_six_mix)(p, q, r, h[2], h[4], h[5]);
             for (i = 0; i < 6; i++) {
-                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_load)(w + 6 * i), x, a[i]);
-                t = ICFI_K(icfi_six_more)(ICFI_K(icfi_six_more)(t, y, b[i]), z, n[i]);
+                t = ICFI_K(icfi_six_load)(w + 6 * i);
+                t = ICFI_K(icfi_six_add)(t, x, y, z, a[i], b[i], n[i]);
                 ICFI_K(icfi_six_store)(w + 6 * i, t);
             }
         } else {
@@ -8101,21 +7960,14 @@ ICFI_INLINE_K void ICFI_K(icfi_point_hessian)(const icfi_solve* s, int32_t link,
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
         const icf_real *h = c->price.h, *a = c->s;
-        ICFI_K(icfi_four) x = ICFI_K(icfi_four_load)(a), y = x, z = x, t;
-        t = ICFI_K(icfi_four_load)(a + 3);
-        x = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(x, h[0]), t, h[1]);
-        y = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(y, h[1]), t, h[3]);
-        z = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_times)(z, h[2]), t, h[4]);
-        t = ICFI_K(icfi_four_load)(a + 6);
-        x = ICFI_K(icfi_four_more)(x, t, h[2]);
-        y = ICFI_K(icfi_four_more)(y, t, h[4]);
-        z = ICFI_K(icfi_four_more)(z, t, h[5]);
-        w0 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w0, x, a[0]), y, a[3]);
-        w1 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w1, x, a[1]), y, a[4]);
-        w2 = ICFI_K(icfi_four_more)(ICFI_K(icfi_four_more)(w2, x, a[2]), y, a[5]);
-        w0 = ICFI_K(icfi_four_more)(w0, z, a[6]);
-        w1 = ICFI_K(icfi_four_more)(w1, z, a[7]);
-        w2 = ICFI_K(icfi_four_more)(w2, z, a[8]);
+        ICFI_K(icfi_four) p = ICFI_K(icfi_four_load)(a), q = ICFI_K(icfi_four_load)(a + 3);
+        ICFI_K(icfi_four) r = ICFI_K(icfi_four_load)(a + 6), x, y, z;
+        x = ICFI_K(icfi_four_mix)(p, q, r, h[0], h[1], h[2]);
+        y = ICFI_K(icfi_four_mix)(p, q, r, h[1], h[3], h[4]);
+        z = ICFI_K(icfi_four_mix)(p, q, r, h[2], h[4], h[5]);
+        w0 = ICFI_K(icfi_four_add)(w0, x, y, z, a[0], a[3], a[6]);
+        w1 = ICFI_K(icfi_four_add)(w1, x, y, z, a[1], a[4], a[7]);
+        w2 = ICFI_K(icfi_four_add)(w2, x, y, z, a[2], a[5], a[8]);
     }
     ICFI_K(icfi_four_store)(w, w0);
     ICFI_K(icfi_four_store)(w + 4, w1);
@@ -8131,21 +7983,15 @@ ICFI_INLINE_K void ICFI_K(icfi_turn_lever)(const icfi_lever* l, const icf_real w
                                            icf_real t[36])
 {
     ICFI_K(icfi_six) w0 = ICFI_K(icfi_six_load)(w), w1 = ICFI_K(icfi_six_load)(w + 6);
-    ICFI_K(icfi_six) w2 = ICFI_K(icfi_six_load)(w + 12), p, q;
+    ICFI_K(icfi_six) w2 = ICFI_K(icfi_six_load)(w + 12), p;
     icf_real turn[18];
     int32_t i;
-    p = ICFI_K(icfi_six_times)(w2, l->r.y);
-    q = ICFI_K(icfi_six_times)(w1, l->r.z);
-    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 18));
-    ICFI_K(icfi_six_store)(turn, p);
-    p = ICFI_K(icfi_six_times)(w0, l->r.z);
-    q = ICFI_K(icfi_six_times)(w2, l->r.x);
-    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 24));
-    ICFI_K(icfi_six_store)(turn + 6, p);
-    p = ICFI_K(icfi_six_times)(w1, l->r.x);
-    q = ICFI_K(icfi_six_times)(w0, l->r.y);
-    p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_less)(p, q), ICFI_K(icfi_six_load)(w + 30));
-    ICFI_K(icfi_six_store)(turn + 12, p);
+    p = ICFI_K(icfi_six_minor)(w2, l->r.y, w1, l->r.z);
+    ICFI_K(icfi_six_store)(turn, ICFI_K(icfi_six_sum)(p, ICFI_K(icfi_six_load)(w + 18)));
+    p = ICFI_K(icfi_six_minor)(w0, l->r.z, w2, l->r.x);
+    ICFI_K(icfi_six_store)(turn + 6, ICFI_K(icfi_six_sum)(p, ICFI_K(icfi_six_load)(w + 24)));
+    p = ICFI_K(icfi_six_minor)(w1, l->r.x, w0, l->r.y);
+    ICFI_K(icfi_six_store)(turn + 12, ICFI_K(icfi_six_sum)(p, ICFI_K(icfi_six_load)(w + 30)));
     for (i = 0; i < 6; i++, t += 6) {
         t[0] = w[i];
         t[1] = w[6 + i];
@@ -8161,18 +8007,12 @@ ICFI_INLINE_K void ICFI_K(icfi_turn_point)(const icfi_lever* l, const icf_real w
                                            icf_real t[18])
 {
     ICFI_K(icfi_four) w0 = ICFI_K(icfi_four_load)(w), w1 = ICFI_K(icfi_four_load)(w + 4);
-    ICFI_K(icfi_four) w2 = ICFI_K(icfi_four_load)(w + 8), p, q;
+    ICFI_K(icfi_four) w2 = ICFI_K(icfi_four_load)(w + 8);
     icf_real turn[12];
     int32_t i;
-    p = ICFI_K(icfi_four_times)(w2, l->r.y);
-    q = ICFI_K(icfi_four_times)(w1, l->r.z);
-    ICFI_K(icfi_four_store)(turn, ICFI_K(icfi_four_less)(p, q));
-    p = ICFI_K(icfi_four_times)(w0, l->r.z);
-    q = ICFI_K(icfi_four_times)(w2, l->r.x);
-    ICFI_K(icfi_four_store)(turn + 4, ICFI_K(icfi_four_less)(p, q));
-    p = ICFI_K(icfi_four_times)(w1, l->r.x);
-    q = ICFI_K(icfi_four_times)(w0, l->r.y);
-    ICFI_K(icfi_four_store)(turn + 8, ICFI_K(icfi_four_less)(p, q));
+    ICFI_K(icfi_four_store)(turn, ICFI_K(icfi_four_minor)(w2, l->r.y, w1, l->r.z));
+    ICFI_K(icfi_four_store)(turn + 4, ICFI_K(icfi_four_minor)(w0, l->r.z, w2, l->r.x));
+    ICFI_K(icfi_four_store)(turn + 8, ICFI_K(icfi_four_minor)(w1, l->r.x, w0, l->r.y));
     for (i = 0; i < 3; i++, t += 6) {
         t[0] = w[i];
         t[1] = w[4 + i];
@@ -8198,9 +8038,9 @@ ICFI_INLINE_K void ICFI_K(icfi_add_lever)(int32_t rows, const icfi_lever* l, icf
     ICFI_K(icfi_add_six)(x, sign, to);
     ICFI_K(icfi_add_six)(y, sign, to + ld);
     ICFI_K(icfi_add_six)(z, sign, to + 2 * ld);
-    p = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(z, l->r.y), ICFI_K(icfi_six_times)(y, l->r.z));
-    q = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(x, l->r.z), ICFI_K(icfi_six_times)(z, l->r.x));
-    r = ICFI_K(icfi_six_less)(ICFI_K(icfi_six_times)(y, l->r.x), ICFI_K(icfi_six_times)(x, l->r.y));
+    p = ICFI_K(icfi_six_minor)(z, l->r.y, y, l->r.z);
+    q = ICFI_K(icfi_six_minor)(x, l->r.z, z, l->r.x);
+    r = ICFI_K(icfi_six_minor)(y, l->r.x, x, l->r.y);
     if (rows == 6) {
         p = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 18), p);
         q = ICFI_K(icfi_six_sum)(ICFI_K(icfi_six_load)(t + 24), q);
@@ -8316,25 +8156,19 @@ static void icfi_mass_times(const icfi_solve* s, const icfi_island* island, cons
 
 static void icfi_clear_impulses(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) s->impulse[i] = 0;
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->impulse[i] = 0;
 }
 
 /* The gradient A (v - v*) - J' gamma */
 static void icfi_find_gradient(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            s->gradient[i] = s->momentum[i] - s->impulse[i];
-        }
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->gradient[i] = s->momentum[i] - s->impulse[i];
 }
 
 /* J' gamma and the gradient, from the impulses of contacts and rows */
-static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
+static void icfi_gather_impulses(icfi_solve* s, icfi_island* island)
 {
     icfi_clear_impulses(s, island);
     ICFI_WIDEST(icfi_gather_links, (s, island));
@@ -8345,11 +8179,8 @@ static void icfi_gather_impulses(icfi_solve* s, const icfi_island* island)
 /* v - v*, and the momentum A (v - v*) */
 static void icfi_find_momentum(icfi_solve* s, const icfi_island* island)
 {
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++)
-            s->r[i] = s->v[i] - s->p->v_free[i];
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->r[i] = s->v[i] - s->free[i];
     icfi_mass_times(s, island, s->r, s->momentum);
 }
 
@@ -8381,7 +8212,7 @@ static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icfi_squares sum = {0, 0, 0, 0};
-        icfi_add_squares(s, s->first[c], s->first[c + 1], &sum);
+        icfi_add_squares(s, s->first[c], s->first[c] + s->p->clique_sizes[c], &sum);
         if (sum.gradient >
             ICFI_EPSILON * ICFI_EPSILON * icfi_max(sum.impulse, icfi_max(sum.momentum, sum.free))) {
             return 0;
@@ -8393,7 +8224,7 @@ static int icfi_is_at_rounding(const icfi_solve* s, const icfi_island* island)
 /* Evaluates the island at s->v: terms, gradient, cost, momentum error SAP (26). */
 static void icfi_evaluate(icfi_solve* s, icfi_island* island)
 {
-    int32_t k, i;
+    int32_t i;
     icf_real kinetic = 0;
     icfi_squares sum = {0, 0, 0, 0};
     island->feasible = 1;
@@ -8404,11 +8235,8 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     ICFI_WIDEST(icfi_price_links, (s, island));
     ICFI_WIDEST_END();
     icfi_find_gradient(s, island);
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++)
-            kinetic += s->r[i] * s->momentum[i];
-        icfi_add_squares(s, island->run[k].begin, island->run[k].end, &sum);
-    }
+    for (i = island->begin; i < island->end; i++) kinetic += s->r[i] * s->momentum[i];
+    icfi_add_squares(s, island->begin, island->end, &sum);
     island->cost += kinetic / 2;
     /* it looks at each clique only if the whole gradient is within the rounding of all terms */
     island->at_rounding =
@@ -8426,19 +8254,31 @@ static void icfi_evaluate(icfi_solve* s, icfi_island* island)
     }
 }
 
+/* to = from on an island */
+static void icfi_copy_motion(const icfi_island* island, const icf_real* from, icf_real* to)
+{
+    ICFI_MEMCPY(to + island->begin, from + island->begin,
+                (size_t)island->unknowns * sizeof(icf_real));
+}
+
+/* x = A^-1 x of an island, with the cliques' own factors */
+static void icfi_own_solve(const icfi_solve* s, const icfi_island* island, icf_real* x)
+{
+    int32_t k;
+    for (k = 0; k < island->cliques; k++) {
+        int32_t c = island->clique[k], n = s->p->clique_sizes[c];
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, x + s->first[c], 1, n);
+    }
+}
+
 /* 1/2 x' A^-1 x of an island, with the cliques' own factors */
 static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const icf_real* x)
 {
     icf_real sum = 0;
-    int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = s->p->clique_sizes[c];
-        const icf_real* xc = x + s->first[c];
-        if (!n) continue;
-        ICFI_MEMCPY(s->scratch, xc, (size_t)n * sizeof(icf_real));
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->scratch, 1, n);
-        for (i = 0; i < n; i++) sum += xc[i] * s->scratch[i];
-    }
+    int32_t i;
+    icfi_copy_motion(island, x, s->spare);
+    icfi_own_solve(s, island, s->spare);
+    for (i = island->begin; i < island->end; i++) sum += x[i] * s->spare[i];
     return sum / 2;
 }
 
@@ -8518,54 +8358,33 @@ static int icfi_factor(icfi_solve* s, icfi_island* island)
     return 0;
 }
 
-/* x = H^-1 x with the factor of H */
-static icf_result icfi_back(icfi_island* island)
+/* x = H^-1 x with the factor of H, for the part x of an island */
+static icf_result icfi_back(icfi_island* island, icf_real* x)
 {
     int32_t n = island->unknowns;
-    if (island->dense) return icf_dense_solve(n, island->dense, n, island->x, 1, n);
-    return icf_sparse_solve(&island->sparse, island->x, 1, n);
-}
-
-/* The island's x = `by` times its part of a vector of all unknowns */
-static void icfi_take_part(const icfi_island* island, icf_real by, const icf_real* from)
-{
-    int32_t k, i, at = 0;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) island->x[at++] = by * from[i];
-    }
-}
-
-/* The other way: puts the island's x into a vector of all unknowns */
-static void icfi_put_part(const icfi_island* island, icf_real* to)
-{
-    int32_t k, i, at = 0;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) to[i] = island->x[at++];
-    }
+    if (island->dense) return icf_dense_solve(n, island->dense, n, x, 1, n);
+    return icf_sparse_solve(&island->sparse, x, 1, n);
 }
 
 /* dv = -H^-1 gradient, with the factor of H. Returns 0 if dv is not finite. */
 static int icfi_solve_for(icfi_solve* s, icfi_island* island)
 {
-    icfi_take_part(island, -1, s->gradient);
+    icf_real* dv = s->dv + island->begin;
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->dv[i] = -s->gradient[i];
     ICFI_PROFILE('F')
-    (void)icfi_back(island);
+    (void)icfi_back(island, dv);
     ICFI_PROFILE('I')
-    if (!icfi_all_finite((size_t)island->unknowns, island->x)) return 0;
-    icfi_put_part(island, s->dv);
-    return 1;
+    return icfi_all_finite((size_t)island->unknowns, dv);
 }
 
 /* dv = -A^-1 gradient with the cliques' own blocks; the cost falls along it, too. It serves where rounding
    has spoilt H, or where conjugate gradients get nowhere. */
 static void icfi_plain_direction(icfi_solve* s, icfi_island* island)
 {
-    int32_t k, i;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
-        for (i = 0; i < n; i++) s->dv[f + i] = -s->gradient[f + i];
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->dv + f, 1, n);
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->dv[i] = -s->gradient[i];
+    icfi_own_solve(s, island, s->dv);
 }
 
 /* ---- the line search ---- */
@@ -8596,11 +8415,9 @@ static void icfi_start_line(const icfi_solve* s, const icfi_island* island, icfi
         }
     }
     line->slope0 = line->bend = 0;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            line->slope0 += s->dp[i] * s->r[i];
-            line->bend += s->dp[i] * s->dv[i];
-        }
+    for (i = island->begin; i < island->end; i++) {
+        line->slope0 += s->dp[i] * s->r[i];
+        line->bend += s->dp[i] * s->dv[i];
     }
 }
 
@@ -8714,7 +8531,7 @@ static icf_real icfi_search(icfi_solve* s, icfi_island* island, icf_real slope0,
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: Newton's method
 // >>newton
-/* Offers to those below: icfi_advance, icfi_copy_motion, icfi_cost_noise, icfi_evaluate_at, icfi_go_free,
+/* Offers to those below: icfi_add_island, icfi_advance, icfi_cost_noise, icfi_evaluate_at, icfi_go_free,
    icfi_has_converged, icfi_is_free, icfi_is_rounding, icfi_is_settled, icfi_make_feasible,
    icfi_newton_step, icfi_out_of_budget, icfi_progress, icfi_record, icfi_rounding, icfi_should_end */
 
@@ -8756,6 +8573,14 @@ enum {
 };
 // clang-format on
 
+/* Adds an island to the sums of all */
+static void icfi_add_island(icf_iteration* sum, icf_real cost, icf_real gradient, icf_real error)
+{
+    sum->cost += cost;
+    sum->gradient = ICF_SQRT(sum->gradient * sum->gradient + gradient * gradient);
+    sum->momentum_error = icfi_max(sum->momentum_error, error);
+}
+
 /* Adds the best velocity to the history. All islands share the history: `before` holds the sums over the
    islands that are done. */
 static void icfi_record(icfi_solve* s, const icfi_island* island)
@@ -8769,9 +8594,7 @@ static void icfi_record(icfi_solve* s, const icfi_island* island)
         *h = island->before;
         s->stats->history = island->iterations + 1;
     }
-    h->cost += best->cost;
-    h->gradient = ICF_SQRT(h->gradient * h->gradient + best->gradient * best->gradient);
-    h->momentum_error = icfi_max(h->momentum_error, best->momentum_error);
+    icfi_add_island(h, best->cost, best->gradient, best->momentum_error);
 }
 
 /* About how much energy a potential holds: the smaller of its cost at v* and the energy that moves it out of
@@ -8803,16 +8626,6 @@ static icf_real icfi_scale_of_cost(const icfi_solve* s, const icfi_island* islan
     return sum;
 }
 
-/* to = from on an island */
-static void icfi_copy_motion(const icfi_island* island, const icf_real* from, icf_real* to)
-{
-    int32_t k;
-    for (k = 0; k < island->runs; k++) {
-        int32_t begin = island->run[k].begin, n = island->run[k].end - begin;
-        ICFI_MEMCPY(to + begin, from + begin, (size_t)n * sizeof(icf_real));
-    }
-}
-
 /* Goes to v, and evaluates everything there. */
 static void icfi_evaluate_at(icfi_solve* s, icfi_island* island, const icf_real* v)
 {
@@ -8823,7 +8636,7 @@ static void icfi_evaluate_at(icfi_solve* s, icfi_island* island, const icf_real*
 /* Goes to v*. Answers the scale of the cost. */
 static icf_real icfi_go_free(icfi_solve* s, icfi_island* island)
 {
-    icfi_evaluate_at(s, island, s->p->v_free);
+    icfi_evaluate_at(s, island, s->free);
     return icfi_scale_of_cost(s, island);
 }
 
@@ -8850,10 +8663,8 @@ static int icfi_has_converged(const icfi_solve* s, const icfi_island* island)
 /* Goes to v = 0. */
 static void icfi_stop_island(icfi_solve* s, icfi_island* island)
 {
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = 0;
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++) s->v[i] = 0;
     icfi_evaluate(s, island);
 }
 
@@ -8867,7 +8678,7 @@ static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icfi_squares sum = {0, 0, 0, 0};
-        icfi_add_squares(s, s->first[c], s->first[c + 1], &sum);
+        icfi_add_squares(s, s->first[c], s->first[c] + s->p->clique_sizes[c], &sum);
         if (sum.momentum > square * sum.free) return 0;
         moves |= sum.momentum > 0;
     }
@@ -9014,10 +8825,8 @@ static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_v
     icf_real* noise = s->spare;
     icf_real sum = 0;
     int32_t k, j, b, i, at;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            noise[i] = ICF_FABS(s->momentum[i]) + ICF_FABS(s->free_momentum[i]);
-        }
+    for (i = island->begin; i < island->end; i++) {
+        noise[i] = ICF_FABS(s->momentum[i]) + ICF_FABS(s->free_momentum[i]);
     }
     for (k = 0; k < island->links; k++) {
         int32_t link = island->link[k], rows = p->link_rows[link];
@@ -9041,11 +8850,9 @@ static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_v
             }
         }
     }
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            icf_real x = s->d[i] * noise[i];
-            sum += x * x;
-        }
+    for (i = island->begin; i < island->end; i++) {
+        icf_real x = s->d[i] * noise[i];
+        sum += x * x;
     }
     return icfi_sum_rounding * ICFI_EPSILON * ICF_SQRT(sum);
 }
@@ -9066,9 +8873,9 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
     int32_t k, i;
     if (small && idle >= (ICF_FABS(alpha - 1) < ICF_R(0.01) ? ICFI_IDLE_FULL : ICFI_IDLE)) return 1;
     for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
+        int32_t c = island->clique[k], end = s->first[c] + s->p->clique_sizes[c];
         icf_real move = 0, speed = 0;
-        for (i = s->first[c]; i < s->first[c + 1]; i++) {
+        for (i = s->first[c]; i < end; i++) {
             icf_real x = alpha * s->dv[i] / s->d[i], y = s->v[i] / s->d[i];
             move += x * x;
             speed += y * y;
@@ -9082,13 +8889,10 @@ static int icfi_at_floor(icfi_solve* s, const icfi_island* island, icf_real alph
    step; answers 0 if nothing is left of it. */
 static int icfi_advance(icfi_solve* s, icfi_island* island, icf_real alpha)
 {
-    int32_t tries, k, i;
+    int32_t tries, i;
     icfi_copy_motion(island, s->v, s->from);
     for (tries = 0; tries < ICFI_HALVINGS; tries++, alpha /= 2) {
-        for (k = 0; k < island->runs; k++) {
-            for (i = island->run[k].begin; i < island->run[k].end; i++)
-                s->v[i] = s->from[i] + alpha * s->dv[i];
-        }
+        for (i = island->begin; i < island->end; i++) s->v[i] = s->from[i] + alpha * s->dv[i];
         icfi_evaluate(s, island);
         if (island->feasible) return 1;
     }
@@ -9142,11 +8946,9 @@ static const icfi_progress icfi_no_progress = {ICF_REAL_MAX, ICF_REAL_MAX, 0, 0,
 static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progress* progress)
 {
     icf_real cost = island->cost;
-    int32_t k, i;
+    int32_t i;
     icfi_copy_motion(island, s->v, s->from);
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) s->v[i] = s->from[i] + s->dv[i];
-    }
+    for (i = island->begin; i < island->end; i++) s->v[i] = s->from[i] + s->dv[i];
     icfi_evaluate(s, island);
     if (island->feasible && island->error < icfi_whole_gain * progress->best &&
         island->cost <= cost)
@@ -9160,18 +8962,16 @@ static int icfi_step_whole(icfi_solve* s, icfi_island* island, const icfi_progre
 static icf_stop icfi_newton_step(icfi_solve* s, icfi_island* island, icfi_progress* progress)
 {
     icf_real slope = 0, step = 0, few = icfi_small_step * ICFI_EPSILON * island->motion, alpha;
-    int32_t k, i;
+    int32_t i;
     int good;
     if (!progress->plain)
         icfi_each_dual(s, island, progress->steps++ ? ICFI_DUAL_HESSIAN : ICFI_DUAL_START);
     good = icfi_factor(s, island) && icfi_solve_for(s, island);
     if (!good) icfi_plain_direction(s, island);
     icfi_mass_times(s, island, s->dv, s->dp);
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++) {
-            slope += s->gradient[i] * s->dv[i];
-            step += s->dp[i] * s->dv[i];
-        }
+    for (i = island->begin; i < island->end; i++) {
+        slope += s->gradient[i] * s->dv[i];
+        step += s->dp[i] * s->dv[i];
     }
     /* only couplings can spoil an A of good blocks: the problem is then not convex */
     if (island->couplings && (step < 0 || (!good && !icfi_mass_is_good(s, island)))) {
@@ -9294,6 +9094,15 @@ ICFI_HOT void icfi_by_first(const icf_real x[4], icf_real y[4])
     int k;
     y[0] = 1;
     for (k = 1; k < 4; k++) y[k] = x[k] * i;
+}
+
+/* z = x + f y */
+ICFI_HOT void icfi_along(const icf_real x[4], icf_real f, const icf_real y[4], icf_real z[4])
+{
+    z[0] = x[0] + f * y[0];
+    z[1] = x[1] + f * y[1];
+    z[2] = x[2] + f * y[2];
+    z[3] = x[3] + f * y[3];
 }
 
 /* s0^2 - |sr|^2, as a product */
@@ -9463,14 +9272,9 @@ ICFI_HOT void icfi_unit_direction(icfi_unit* t, const icf_real in[3])
         return;
     }
     icfi_unit_theta(t, y, x);
-    t->d.lam[0] = t->kind == ICFI_UNIT_FRICTION ? 0 : d[0] - x[0];
-    t->d.lam[1] = d[1] - x[1];
-    t->d.lam[2] = d[2] - x[2];
-    t->d.lam[3] = d[3] - x[3];
-    t->d.s[0] = y[0] + t->rp[0];
-    t->d.s[1] = y[1] + t->rp[1];
-    t->d.s[2] = y[2] + t->rp[2];
-    t->d.s[3] = y[3] + t->rp[3];
+    icfi_along(d, -1, x, t->d.lam);
+    icfi_along(y, 1, t->rp, t->d.s);
+    if (t->kind == ICFI_UNIT_FRICTION) t->d.lam[0] = 0;
     t->d.u = 0;
     if (t->kind == ICFI_UNIT_SAP) {
         t->d.s[0] += t->r0 * t->d.lam[0];
@@ -9490,10 +9294,7 @@ ICFI_HOT icf_real icfi_cone_step(const icf_real s[4], const icf_real d[4], icf_r
 {
     icf_real a, b, c, root, den, x[4], y[4], i;
     int k;
-    x[0] = s[0] + most * d[0];
-    x[1] = s[1] + most * d[1];
-    x[2] = s[2] + most * d[2];
-    x[3] = s[3] + most * d[3];
+    icfi_along(s, most, d, x);
     if (x[0] > 0 && x[0] * x[0] > icfi_dot3(x + 1, x + 1)) return most;
     i = 1 / s[0];
     if (s[1] == 0 && s[2] == 0 && s[3] == 0 && d[1] == 0 && d[2] == 0 && d[3] == 0) {
@@ -9528,10 +9329,7 @@ ICFI_HOT void icfi_unit_add_corrector(const icfi_unit* t, const icf_real c[4], i
     y[2] = (c[2] - y[0] * t->nu[2]) * i;
     y[3] = (c[3] - y[0] * t->nu[3]) * i;
     icfi_unit_w(t, y, z, 1);
-    x[0] += z[0];
-    x[1] += z[1];
-    x[2] += z[2];
-    x[3] += z[3];
+    icfi_along(x, 1, z, x);
 }
 
 /* The target s o lambda = mu omega, to first order */
@@ -9596,10 +9394,8 @@ ICFI_HOT void icfi_unit_center(icfi_unit* t, icf_real alpha, icf_real mu, icf_re
         t->p[0] += icfi_outside(r * by) * target * t->by_s;
         return;
     }
-    for (k = 0; k < 4; k++) {
-        a[k] = t->s[k] + alpha * t->d.s[k];
-        b[k] = t->lam[k] + alpha * t->d.lam[k];
-    }
+    icfi_along(t->s, alpha, t->d.s, a);
+    icfi_along(t->lam, alpha, t->d.lam, b);
     icfi_unit_w(t, a, x, 1);
     icfi_unit_w(t, b, c, 0);
     icfi_cone_multiply(x, c, a);
@@ -10482,11 +10278,9 @@ static icfi_phase icfi_go_around(icfi_solve* s, icfi_island* island, icfi_course
     icfi_progress progress = icfi_no_progress;
     icf_stop stop = ICF_STOP_FLOOR;
     int to_rest = c->detours++;
-    int32_t k, i;
-    for (k = 0; k < island->runs; k++) {
-        for (i = island->run[k].begin; i < island->run[k].end; i++)
-            s->v[i] = (s->best[i] + (to_rest ? 0 : s->p->v_free[i])) / 2;
-    }
+    int32_t i;
+    for (i = island->begin; i < island->end; i++)
+        s->v[i] = (s->best[i] + (to_rest ? 0 : s->free[i])) / 2;
     icfi_evaluate(s, island);
     if (island->feasible) stop = icfi_newton(s, island, c, &progress);
     if (stop < ICF_STOP_FLOOR && !island->at_best) stop = ICF_STOP_FLOOR;
@@ -10504,15 +10298,13 @@ static int icfi_interior_arrive(icfi_solve* s, icfi_island* island, icfi_path* p
                                 icf_real enough)
 {
     icf_real alpha = path->alpha;
-    int32_t k, i;
+    int32_t i;
     path->whole = 0;
     if (alpha < 1 && alpha > icfi_whole_step) {
         icfi_copy_motion(island, s->v, s->from);
-        for (k = 0; k < island->runs; k++) {
-            for (i = island->run[k].begin; i < island->run[k].end; i++) {
-                s->hold[i] = s->from[i] + alpha * s->dv[i];
-                s->v[i] = s->from[i] + s->dv[i];
-            }
+        for (i = island->begin; i < island->end; i++) {
+            s->hold[i] = s->from[i] + alpha * s->dv[i];
+            s->v[i] = s->from[i] + s->dv[i];
         }
         icfi_evaluate(s, island);
         path->whole =
@@ -10664,12 +10456,9 @@ static void icfi_start_from_guess(icfi_solve* s, icfi_island* island)
     }
     icfi_gather_impulses(s, island);
     icfi_copy_motion(island, s->v, s->from);
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = s->p->clique_sizes[c], f = s->first[c];
-        for (i = f; i < f + n; i++) s->v[i] = s->impulse[i];
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->v + f, 1, n);
-        for (i = f; i < f + n; i++) s->v[i] += s->p->v_free[i];
-    }
+    icfi_copy_motion(island, s->impulse, s->v);
+    icfi_own_solve(s, island, s->v);
+    for (i = island->begin; i < island->end; i++) s->v[i] += s->free[i];
     icfi_evaluate(s, island);
     if (!island->feasible || !(island->cost < cost)) icfi_evaluate_at(s, island, s->from);
 }
@@ -10799,8 +10588,7 @@ static void icfi_keep_pattern(const icfi_solve* s, const icfi_island* island, si
 /* An island without its matrix */
 static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* island)
 {
-    icfi_run* run = s->run + s->clique_start[number];
-    int32_t k, end = -1;
+    int32_t k;
     ICFI_MEMSET(island, 0, sizeof *island);
     island->clique = s->cliques_of + s->clique_start[number];
     island->cliques = s->clique_start[number + 1] - s->clique_start[number];
@@ -10808,17 +10596,9 @@ static void icfi_begin_island(const icfi_solve* s, int32_t number, icfi_island* 
     island->links = s->link_start[number + 1] - s->link_start[number];
     island->coupling = s->coupling_list + s->coupling_start[number];
     island->couplings = s->coupling_start[number + 1] - s->coupling_start[number];
-    island->run = run--;
-    for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k];
-        if (s->first[c] != end) {
-            (++run)->begin = s->first[c];
-            island->runs++;
-        }
-        run->end = end = s->first[c + 1];
-    }
-    for (k = 0; k < island->runs; k++)
-        island->unknowns += island->run[k].end - island->run[k].begin;
+    island->begin = island->end = s->first[island->clique[0]];
+    for (k = 0; k < island->cliques; k++) island->end += s->p->clique_sizes[island->clique[k]];
+    island->unknowns = island->end - island->begin;
 }
 
 /* The matrix of an island in the rest of the workspace: with a factor, or without if that does not fit or the
@@ -10844,7 +10624,6 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
         icfi_island_layout(1, (size_t)island->cliques, edges, (size_t)island->unknowns, &used, &at);
         if (s->stats->bytes < used.peak) s->stats->bytes = used.peak;
         if (used.result == ICF_RESULT_OK) {
-            island->x = ICFI_AT(icf_real, s->memory, at.x);
             island->dense = ICFI_AT(icf_real, s->memory, at.dense);
             for (k = 1; k < island->cliques; k++) {
                 island->place[k] = island->place[k - 1] + p->clique_sizes[island->clique[k - 1]];
@@ -10855,8 +10634,6 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     }
     icfi_island_layout(0, (size_t)island->cliques, edges, (size_t)island->unknowns, &arena, &at);
     if (arena.result != ICF_RESULT_OK) return arena.result;
-    island->x = ICFI_AT(icf_real, s->memory, at.x);
-
     size = ICFI_AT(int32_t, s->memory, at.size);
     pair = ICFI_AT(int32_t, s->memory, at.pair);
     for (k = 0; k < island->cliques; k++) size[k] = p->clique_sizes[island->clique[k]];
@@ -11009,6 +10786,7 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     for (k = 0; k < islands; k++) {
         icfi_island island;
         icfi_begin_island(s, k, &island);
+        icfi_mass_times(s, &island, s->free, s->free_momentum);
         island.before = done;
         island.convex = 1;
         s->guesses = icfi_count_guesses(s, &island);
@@ -11042,23 +10820,18 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
             return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
         }
 
-        done.cost += island.cost;
-        done.gradient = ICF_SQRT(done.gradient * done.gradient + island.gradient * island.gradient);
         if (!(island.error < done.momentum_error)) {
-            done.momentum_error = island.error;
             stats->rounding = island.stop == ICF_STOP_FLOOR || island.stop == ICF_STOP_SHORT
                                   ? icfi_rounding(s, &island, 1) / island.scale
                                   : 0;
         }
+        icfi_add_island(&done, island.cost, island.gradient, island.error);
         energy = icfi_dual_energy(s, &island, s->gradient);
         certificate += energy;
         icfi_report_island(s, &island, k, energy);
         /* in the history, this island keeps its last values from here on */
         for (i = island.iterations + 1; i < stats->history; i++) {
-            icf_iteration* h = s->options->history + i;
-            h->cost += island.cost;
-            h->gradient = ICF_SQRT(h->gradient * h->gradient + island.gradient * island.gradient);
-            h->momentum_error = icfi_max(h->momentum_error, island.error);
+            icfi_add_island(s->options->history + i, island.cost, island.gradient, island.error);
         }
         if (stats->iterations < island.iterations) stats->iterations = island.iterations;
         if (stats->factorizations < island.factorizations) {
@@ -11111,7 +10884,7 @@ static icf_result icfi_open(icfi_solve* s, const icf_problem* problem, const icf
         /* a workspace without memory is too small */
         return there.result == ICF_RESULT_BAD_ARGUMENT ? ICF_RESULT_TOO_SMALL : there.result;
     }
-    icfi_solve_point(s, *at);
+    icfi_solve_point(s, s->memory, at);
     return ICF_RESULT_OK;
 }
 
@@ -11131,7 +10904,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     icfi_solve s;
     icfi_solve_at at;
     icf_result result;
-    int32_t islands, i;
+    int32_t islands = 0, i;
     if (!stats) stats = &unwanted;
     if (!options) options = &defaults;
     ICFI_MEMSET(stats, 0, sizeof *stats);
@@ -11158,14 +10931,15 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     workspace->state = 0;
     icfi_poison_workspace(workspace);
     result = icfi_check_pattern(&s);
+    if (result == ICF_RESULT_OK) islands = icfi_find_islands(&s);
     if (result == ICF_RESULT_OK) result = icfi_check_motion(&s, v);
     if (result == ICF_RESULT_OK) result = icfi_check_potentials(&s);
     if (result == ICF_RESULT_OK) result = icfi_factor_masses(&s, problem->mass);
     if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
-    icfi_scale_and_free_momentum(&s);
+    icfi_find_scales(&s);
     s.bound = icfi_mass_bound(&s);
-    islands = icfi_find_islands(&s);
-    for (i = 0; i < s.sizes.unknowns; i++) s.v[i] = v[i];
+    icfi_reorder(&s, v, s.v, 0);
+    icfi_reorder(&s, problem->v_free, s.free, 0);
     icfi_sort_potentials(&s);
     result = icfi_make_terms(&s);
     if (result == ICF_RESULT_OK && problem->mass_bound) {
@@ -11173,13 +10947,9 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
     if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
     /* cliques that nothing touches */
-    for (i = 0; i < problem->cliques; i++) {
-        int32_t k;
-        if (options->island_of) options->island_of[i] = s.group[i] >= 0 ? s.group[i] : -1;
-        if (s.group[i] >= 0) s.moving += problem->clique_sizes[i];
-        if (s.group[i] >= 0) continue;
-        for (k = s.first[i]; k < s.first[i + 1]; k++) s.v[k] = problem->v_free[k];
-    }
+    for (i = s.moving; i < s.sizes.unknowns; i++) s.v[i] = s.free[i];
+    if (options->island_of && problem->cliques)
+        ICFI_MEMCPY(options->island_of, s.group, (size_t)problem->cliques * sizeof(int32_t));
     stats->bytes = at.island;
     result = icfi_solve_islands(&s, islands);
     if (result != ICF_RESULT_OK) {
@@ -11188,7 +10958,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
     }
 
     if (s.unopened) (void)icfi_count_least(&s, &at, result);
-    for (i = 0; i < s.sizes.unknowns; i++) v[i] = s.v[i];
+    icfi_reorder(&s, s.v, v, 1);
     workspace->contacts = problem->contacts;
     workspace->rows = problem->rows;
     workspace->contact_at = at.contact;
@@ -11397,13 +11167,11 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
     icf_result result;
     icfi_solve s;
     icfi_solve_at at;
-    icfi_arena arena;
     icf_stats stats;
     icf_options options = icf_default_options();
-    int32_t islands, fresh;
+    int32_t fresh;
     if (!workspace || !problem) return ICF_RESULT_BAD_ARGUMENT;
     if (workspace->memory && !workspace->owner) return ICF_RESULT_BAD_STATE;
-    ICFI_MEMSET(&s, 0, sizeof s);
     ICFI_MEMSET(&stats, 0, sizeof stats);
     result = icfi_sum_sizes(problem, &s.sizes, &stats);
     if (result != ICF_RESULT_OK) return result;
@@ -11413,24 +11181,14 @@ ICF_API icf_result icf_workspace_reserve(icf_workspace* workspace, const icf_pro
 
     /* this much memory suffices to find islands and patterns, and to measure the factors */
     workspace->state = 0;
-    arena = icfi_arena_over(workspace->memory, workspace->bytes);
-    icfi_solve_layout(problem, &s.sizes, &arena, &at);
-    s.p = problem;
-    s.options = &options;
-    s.stats = &stats;
-    s.memory = (unsigned char*)workspace->memory;
-    s.bytes = workspace->bytes;
-    s.keeper = -1;
-    s.workspace = workspace;
-    icfi_solve_point(&s, at);
-    result = icfi_check_pattern(&s);
+    result = icfi_open(&s, problem, &options, workspace, &stats, &at);
+    if (result == ICF_RESULT_OK) result = icfi_check_pattern(&s);
     if (result != ICF_RESULT_OK) {
         if (fresh) icf_workspace_destroy(workspace);
         return result;
     }
-    islands = icfi_find_islands(&s);
-    stats.bytes = arena.peak;
-    result = icfi_measure_islands(&s, islands);
+    stats.bytes = at.island;
+    result = icfi_measure_islands(&s, icfi_find_islands(&s));
     if (result != ICF_RESULT_OK) return result;
     return icfi_workspace_grow(workspace, stats.bytes);
 }
@@ -11749,7 +11507,8 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
     icfi_solve s;
     icfi_solve_at at;
     icf_result result, answer = ICF_RESULT_OK;
-    int32_t islands, k, i, c;
+    int32_t k, i, c;
+    size_t unknowns;
     if (switching) *switching = 0;
     if (factorizations) *factorizations = 0;
     if (!problem || !workspace || count < 0) return ICF_RESULT_BAD_ARGUMENT;
@@ -11762,35 +11521,43 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
         return ICF_RESULT_BAD_STATE;
     }
     if (ldx < s.sizes.unknowns || (count && s.sizes.unknowns && !x)) return ICF_RESULT_BAD_ARGUMENT;
-    islands = workspace->islands;
-    for (c = 0; c < problem->cliques; c++) {
-        if (s.group[c] >= 0) continue;
-        for (i = 0; i < count; i++) {
+    unknowns = (size_t)s.sizes.unknowns;
+    if (!unknowns) count = 0; /* x may be NULL */
+    for (i = 0; i < count; i++) {
+        icf_real* column = x + (ptrdiff_t)i * ldx;
+        icfi_reorder(&s, column, s.spare, 0);
+        ICFI_MEMCPY(column, s.spare, unknowns * sizeof(icf_real));
+        for (c = 0; c < problem->cliques; c++) {
             int32_t n = problem->clique_sizes[c];
-            (void)icf_dense_solve(n, s.factor + s.mass_at[c], n,
-                                  x + (ptrdiff_t)i * ldx + s.first[c], 1, n);
+            if (s.group[c] >= 0) continue;
+            (void)icf_dense_solve(n, s.factor + s.mass_at[c], n, column + s.first[c], 1, n);
         }
     }
-    for (k = 0; k < islands; k++) {
+    for (k = 0; k < workspace->islands; k++) {
         icfi_island island;
         result = icfi_open_island(&s, k, &island);
-        if (result != ICF_RESULT_OK) return result;
+        if (result != ICF_RESULT_OK) break;
         icfi_evaluate(&s, &island);
         if (switching) {
             icf_real certificate = icfi_dual_energy(&s, &island, s.gradient) * workspace->bound;
             *switching += icfi_count_switching(&s, &island, icfi_doubt(&island, certificate));
         }
-        if (!icfi_factor(&s, &island)) return ICF_RESULT_NOT_SPD;
+        if (!icfi_factor(&s, &island)) {
+            result = ICF_RESULT_NOT_SPD;
+            break;
+        }
         if (factorizations) *factorizations += island.factorizations;
         for (i = 0; i < count; i++) {
-            icf_real* column = x + (ptrdiff_t)i * ldx;
-            icfi_take_part(&island, 1, column);
-            result = icfi_back(&island);
-            if (result != ICF_RESULT_OK) answer = result;
-            icfi_put_part(&island, column);
+            icf_result one = icfi_back(&island, x + (ptrdiff_t)i * ldx + island.begin);
+            if (one != ICF_RESULT_OK) answer = one;
         }
     }
-    return answer;
+    for (i = 0; i < count; i++) {
+        icf_real* column = x + (ptrdiff_t)i * ldx;
+        ICFI_MEMCPY(s.spare, column, unknowns * sizeof(icf_real));
+        icfi_reorder(&s, s.spare, column, 1);
+    }
+    return result == ICF_RESULT_OK ? answer : result;
 }
 
 ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
