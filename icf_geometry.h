@@ -690,11 +690,11 @@ ICF_API int32_t icf_scene_debug_lines(const icf_scene* scene, uint32_t what, icf
 // >>shapes
 /* Offers to those below: icfi_gabs2, icfi_gacross, icfi_gadd2, icfi_galong2, icfi_gaxis_z, icfi_gboth,
    icfi_gcenter, icfi_gclamp, ICFI_GCOPY, icfi_gdiv2, ICFI_GEPS, ICFI_GFILL, icfi_gfinite3, icfi_gfrom,
-   icfi_gfrom3, icfi_gleast2, icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnegative2, ICFI_GNOINLINE,
-   icfi_gnot_less2, icfi_gone_of, icfi_gpart, icfi_gplace, icfi_gplaced, icfi_gpoint_box, icfi_gput,
-   icfi_gsegment_box_distance, icfi_gsegment_box_near, icfi_gsegment_segment, icfi_gsegments,
-   icfi_gsegments_nearest, icfi_gset, icfi_gsides2, icfi_gsign, icfi_gsquare_to, icfi_gsub2, icfi_gto,
-   icfi_gto3, icfi_gtwo, icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit, ICFI_GUNROLL */
+   icfi_gfrom3, icfi_gleast2, icfi_glocate, icfi_gmost2, icfi_gmul2, icfi_gnarrow, icfi_gnegative2,
+   ICFI_GNOINLINE, icfi_gnot_less2, icfi_gone_of, icfi_gpart, icfi_gplace, icfi_gplaced, icfi_gpoint_box,
+   icfi_gput, icfi_gsegment_box_distance, icfi_gsegment_box_near, icfi_gsegments, icfi_gsegments_nearest,
+   icfi_gset, icfi_gsides2, icfi_gsign, icfi_gsquare_to, icfi_gsub2, icfi_gto, icfi_gto3, icfi_gtwo,
+   icfi_gtwo_at, icfi_gtwo_of, icfi_gtwo_put, icfi_gunit, icfi_gunit_axis, ICFI_GUNROLL */
 
 /* From the bottom up: points, segments and boxes against each other (the cores), each in the frame of one
    of them; in >>boxes two boxes, and then shapes, which are cores swollen by a radius; in >>measures
@@ -757,6 +757,12 @@ static inline void icfi_gset(icf_vec3* v, int k, icf_real x)
     }
 }
 
+/* The unit vector along axis k */
+static inline icf_vec3 icfi_gunit_axis(int k)
+{
+    return icf_vec3_make((icf_real)(k == 0), (icf_real)(k == 1), (icf_real)(k == 2));
+}
+
 /* From an array, and into one */
 static inline icf_vec3 icfi_gfrom3(const icf_real v[3])
 {
@@ -810,24 +816,23 @@ static inline icf_real icfi_gunit(icf_vec3* a)
 static icf_vec3 icfi_gacross(icf_vec3 a)
 {
     icf_real x = ICF_FABS(a.x), y = ICF_FABS(a.y), z = ICF_FABS(a.z);
-    icf_vec3 b = icf_vec3_make(0, 0, 0);
-    if (x <= y && x <= z) {
-        b.x = 1;
-    } else if (y <= z) {
-        b.y = 1;
-    } else {
-        b.z = 1;
-    }
-    b = icf_vec3_cross(a, b);
+    icf_vec3 b = icf_vec3_cross(a, icfi_gunit_axis(x <= y && x <= z ? 0 : y <= z ? 1 : 2));
     icfi_gunit(&b);
     return b;
 }
 
-/* ---- two numbers at once: the same bits as one after the other, with vector instructions or without */
+/* ---- two numbers at once: the same bits as one after the other. ICFI_GVECTOR takes its first argument where
+   there are vector instructions, else the second. */
 #if !defined(ICF_NO_SIMD) && !defined(ICF_FLOAT) && (defined(__GNUC__) || defined(__clang__)) && \
     defined(__SSE2__) && !defined(__TINYC__)
 typedef double icfi_gtwo __attribute__((vector_size(16)));
-typedef double icfi_gtwo_anywhere __attribute__((vector_size(16), aligned(8), may_alias));
+#define ICFI_GVECTOR(vector, plain) (vector)
+#else
+typedef struct icfi_gtwo {
+    icf_real x, y;
+} icfi_gtwo;
+#define ICFI_GVECTOR(vector, plain) (plain)
+#endif
 
 static inline icfi_gtwo icfi_gtwo_of(icf_real a, icf_real b)
 {
@@ -837,130 +842,67 @@ static inline icfi_gtwo icfi_gtwo_of(icf_real a, icf_real b)
 
 static inline icfi_gtwo icfi_gtwo_at(const icf_real* from)
 {
-    return *(const icfi_gtwo_anywhere*)(const void*)from;
+    icfi_gtwo x;
+    ICFI_GCOPY(&x, from, sizeof x);
+    return x;
 }
 
 static inline void icfi_gtwo_put(icf_real* to, icfi_gtwo x)
 {
-    *(icfi_gtwo_anywhere*)(void*)to = x;
+    ICFI_GCOPY(to, &x, sizeof x);
 }
 
 /* The first (k 0) or the second */
 static inline icf_real icfi_gone_of(icfi_gtwo a, int k)
 {
-    return a[k];
+    return ICFI_GVECTOR(a[k], k ? a.y : a.x);
 }
 
 static inline icfi_gtwo icfi_gadd2(icfi_gtwo a, icfi_gtwo b)
 {
-    return a + b;
+    return ICFI_GVECTOR(a + b, icfi_gtwo_of(a.x + b.x, a.y + b.y));
 }
 
 static inline icfi_gtwo icfi_gsub2(icfi_gtwo a, icfi_gtwo b)
 {
-    return a - b;
+    return ICFI_GVECTOR(a - b, icfi_gtwo_of(a.x - b.x, a.y - b.y));
 }
 
 static inline icfi_gtwo icfi_gmul2(icfi_gtwo a, icfi_gtwo b)
 {
-    return a * b;
+    return ICFI_GVECTOR(a * b, icfi_gtwo_of(a.x * b.x, a.y * b.y));
 }
 
 static inline icfi_gtwo icfi_gdiv2(icfi_gtwo a, icfi_gtwo b)
 {
-    return a / b;
+    return ICFI_GVECTOR(a / b, icfi_gtwo_of(a.x / b.x, a.y / b.y));
 }
 
 static inline icfi_gtwo icfi_gmost2(icfi_gtwo a, icfi_gtwo b)
 {
-    return __builtin_ia32_maxpd(a, b);
+    return ICFI_GVECTOR(__builtin_ia32_maxpd(a, b),
+                        icfi_gtwo_of(icfi_max(a.x, b.x), icfi_max(a.y, b.y)));
 }
 
 static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
 {
-    return __builtin_ia32_minpd(a, b);
+    return ICFI_GVECTOR(__builtin_ia32_minpd(a, b),
+                        icfi_gtwo_of(icfi_min(a.x, b.x), icfi_min(a.y, b.y)));
 }
 
 /* Bit 0: the first is negative; bit 1: the second. None may be -0. */
 static inline unsigned icfi_gnegative2(icfi_gtwo a)
 {
-    return (unsigned)__builtin_ia32_movmskpd(a);
+    return ICFI_GVECTOR((unsigned)__builtin_ia32_movmskpd(a),
+                        (unsigned)(a.x < 0) | (unsigned)(a.y < 0) << 1);
 }
 
 /* Bit 0: a >= b in the first; bit 1: in the second */
 static inline unsigned icfi_gnot_less2(icfi_gtwo a, icfi_gtwo b)
 {
-    return 3u ^ icfi_gnegative2(a - b);
+    return ICFI_GVECTOR(3u ^ icfi_gnegative2(a - b), (unsigned)(a.x >= b.x) | (unsigned)(a.y >= b.y)
+                                                                                  << 1);
 }
-#else
-typedef struct icfi_gtwo {
-    icf_real x, y;
-} icfi_gtwo;
-
-static inline icfi_gtwo icfi_gtwo_of(icf_real a, icf_real b)
-{
-    icfi_gtwo x;
-    x.x = a;
-    x.y = b;
-    return x;
-}
-
-static inline icfi_gtwo icfi_gtwo_at(const icf_real* from)
-{
-    return icfi_gtwo_of(from[0], from[1]);
-}
-
-static inline void icfi_gtwo_put(icf_real* to, icfi_gtwo x)
-{
-    to[0] = x.x;
-    to[1] = x.y;
-}
-
-static inline icf_real icfi_gone_of(icfi_gtwo a, int k)
-{
-    return k ? a.y : a.x;
-}
-
-static inline icfi_gtwo icfi_gadd2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(a.x + b.x, a.y + b.y);
-}
-
-static inline icfi_gtwo icfi_gsub2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(a.x - b.x, a.y - b.y);
-}
-
-static inline icfi_gtwo icfi_gmul2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(a.x * b.x, a.y * b.y);
-}
-
-static inline icfi_gtwo icfi_gdiv2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(a.x / b.x, a.y / b.y);
-}
-
-static inline icfi_gtwo icfi_gmost2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(icfi_max(a.x, b.x), icfi_max(a.y, b.y));
-}
-
-static inline icfi_gtwo icfi_gleast2(icfi_gtwo a, icfi_gtwo b)
-{
-    return icfi_gtwo_of(icfi_min(a.x, b.x), icfi_min(a.y, b.y));
-}
-
-static inline unsigned icfi_gnegative2(icfi_gtwo a)
-{
-    return (unsigned)(a.x < 0) | (unsigned)(a.y < 0) << 1;
-}
-
-static inline unsigned icfi_gnot_less2(icfi_gtwo a, icfi_gtwo b)
-{
-    return (unsigned)(a.x >= b.x) | (unsigned)(a.y >= b.y) << 1;
-}
-#endif
 
 static inline icfi_gtwo icfi_gboth(icf_real a)
 {
@@ -1170,8 +1112,8 @@ ICFI_INLINE icf_vec3 icfi_gsegments_meeting(icf_vec3 w, icf_vec3 u, icf_vec3 v, 
 /* Nearest points of the lines, moved into the segments: s, then t for that s, then s for that t. The
    lines cross at s = det(w, v, c) / |c|^2 with c = u x v; the determinants lose nothing when the lines
    are nearly parallel, unlike the textbook's products. */
-ICFI_INLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u, icf_vec3 v,
-                                        icf_real half_v, icfi_gsegments* out)
+static ICFI_GNOINLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u,
+                                                  icf_vec3 v, icf_real half_v, icfi_gsegments* out)
 {
     icf_vec3 c = icf_vec3_cross(u, v), e;
     icf_real cc = icf_vec3_dot(c, c), b = icf_vec3_dot(u, v), du = icf_vec3_dot(u, w),
@@ -1210,13 +1152,6 @@ ICFI_INLINE void icfi_gsegments_nearest(icf_vec3 w, icf_vec3 u, icf_real half_u,
     out->s = s;
     out->d = icfi_gunit(&e);
     out->n = out->d == 0 ? icfi_gsegments_meeting(w, u, v, c, crossing) : e;
-}
-
-/* The same, called rather than inlined where it takes little of the time */
-static ICFI_GNOINLINE void icfi_gsegment_segment(icf_vec3 w, icf_vec3 u, icf_real half_u,
-                                                 icf_vec3 v, icf_real half_v, icfi_gsegments* out)
-{
-    icfi_gsegments_nearest(w, u, half_u, v, half_v, out);
 }
 
 /* ---- a point p and a box around the origin: the nearest point q of its surface and the normal there.
@@ -1308,13 +1243,26 @@ static inline icf_vec3 icfi_gacross_axis(int k, icf_vec3 u)
                     : icf_vec3_make(-u.y, u.x, 0);
 }
 
+/* Narrows range, from and to, by where the coordinate o + s d is within -most .. most. Answers 0 if it never
+   changes and is not. */
+static inline int icfi_gnarrow(icf_real o, icf_real d, icf_real most, icf_real range[2])
+{
+    icf_real s, t;
+    if (d == 0) return ICF_FABS(o) <= most;
+    s = (-most - o) / d;
+    t = (most - o) / d;
+    range[0] = icfi_max(range[0], icfi_min(s, t));
+    range[1] = icfi_min(range[1], icfi_max(s, t));
+    return 1;
+}
+
 /* The depth of a segment that reaches into the box: the least over the faces and over the planes that
    hold an edge direction and u. Normals of these planes are made unit before anything is measured
    along them, so that nearly parallel ones are as exact as others. */
 static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h,
                                                icfi_gsegment_box_near* out)
 {
-    icf_real best = -ICF_REAL_MAX, s, low, high, slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l);
+    icf_real best = -ICF_REAL_MAX, s, range[2], slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l);
     icf_vec3 n;
     int axis = 0, edge = -1, k;
 
@@ -1344,31 +1292,26 @@ static ICFI_GNOINLINE void icfi_gsegment_depth(icf_vec3 p, icf_vec3 u, icf_real 
         best -= slack;
         out->d = best;
         // its lowest place of those under the face; the middle of them if it lies flat in the box
-        low = -l;
-        high = l;
+        range[0] = -l;
+        range[1] = l;
         for (k = 0; k < 3; k++) {
-            icf_real uk = icfi_gpart(u, k), x, y;
-            if (k == axis || uk == 0) continue;
-            x = (-icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-            y = (icfi_gpart(h, k) - icfi_gpart(p, k)) / uk;
-            low = icfi_max(low, icfi_min(x, y));
-            high = icfi_min(high, icfi_max(x, y));
+            if (k == axis) continue;
+            (void)icfi_gnarrow(icfi_gpart(p, k), icfi_gpart(u, k), icfi_gpart(h, k), range);
         }
         s = icfi_gpart(u, axis) * icfi_gpart(out->n, axis);
         if (ICF_FABS(s) * l <= slack) {
-            out->s = icfi_gclamp(ICF_R(0.5) * (low + high), l);
+            out->s = icfi_gclamp(ICF_R(0.5) * (range[0] + range[1]), l);
         } else {
-            out->s = icfi_gclamp(s > 0 ? low : high, l);
+            out->s = icfi_gclamp(range[s > 0 ? 0 : 1], l);
         }
     } else {
         // against the edge that is outermost along the normal
         icfi_gsegments near;
         icf_vec3 c = icf_vec3_make(out->n.x < 0 ? -h.x : h.x, out->n.y < 0 ? -h.y : h.y,
                                    out->n.z < 0 ? -h.z : h.z);
-        icf_vec3 e = icf_vec3_make(0, 0, 0);
         icfi_gset(&c, edge, 0);
-        icfi_gset(&e, edge, 1);
-        icfi_gsegment_segment(icf_vec3_sub(c, p), u, l, e, icfi_gpart(h, edge), &near);
+        icfi_gsegments_nearest(icf_vec3_sub(c, p), u, l, icfi_gunit_axis(edge), icfi_gpart(h, edge),
+                               &near);
         out->d = best;
         out->s = near.s;
     }
@@ -1694,9 +1637,8 @@ static ICFI_GNOINLINE void icfi_gboxes_edges(const icfi_gboxes* x, const icfi_ga
 {
     int i = (edge->axis - 7) / 3, j = (edge->axis - 7) % 3, k, other_a, other_b;
     icf_real nb[3], pa[3], pb[3], from_b[3];
-    icf_vec3 u = icf_vec3_make(0, 0, 0), w, p, q;
+    icf_vec3 u = icfi_gunit_axis(i), w, p, q;
     icfi_gsegments near;
-    icfi_gset(&u, i, 1);
     w = icf_vec3_make(x->c[0][j], x->c[1][j], x->c[2][j]);
     for (k = 0; k < 3; k++) nb[k] = -icfi_gon_b(x, edge->n, k);
     for (other_a = 0; other_a < 2; other_a++) {
@@ -1706,7 +1648,7 @@ static ICFI_GNOINLINE void icfi_gboxes_edges(const icfi_gboxes* x, const icfi_ga
             if (!icfi_gouter_edge(nb, x->b, j, other_b, from_b)) continue;
             icfi_gboxes_from_b(x, from_b, 1, pb);
             q = icfi_gfrom3(pb);
-            icfi_gsegment_segment(icf_vec3_sub(q, p), u, x->a[i], w, x->b[j], &near);
+            icfi_gsegments_nearest(icf_vec3_sub(q, p), u, x->a[i], w, x->b[j], &near);
             if (near.d * near.d >= out->square) continue;
             out->square = near.d * near.d;
             icfi_gto3(icf_vec3_add_scaled(p, near.s, u), out->p);
@@ -2202,16 +2144,6 @@ static ICFI_GNOINLINE void icfi_gboxes_patch(const icfi_gboxes* x, const icf_rea
     out->tolerance = reach * ICF_R(0.015625);
 }
 
-/* The middle of a patch, on the reference's face and half a height above it, in the frame of that */
-static void icfi_gpatch_point(const icfi_gpatch* patch, icf_real u, icf_real v, icf_real height,
-                              icf_real out[3])
-{
-    int i = patch->face, i1 = icfi_gnext(i), i2 = icfi_gnext(i1);
-    out[i] = (patch->above ? patch->a[i] : -patch->a[i]) + ICF_R(0.5) * height * patch->n[i];
-    out[i1] = u + ICF_R(0.5) * height * patch->n[i1];
-    out[i2] = v + ICF_R(0.5) * height * patch->n[i2];
-}
-
 /* Points of A and B, at the gap of an axis from each other, outermost along its normal: of corners that
    are equally far out, the middle of where the two faces are over each other. 0 if they nowhere are */
 static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gaxis* axis,
@@ -2229,7 +2161,13 @@ static ICFI_GNOINLINE int icfi_gboxes_flush(const icfi_gboxes* x, const icfi_gax
         w += patch.v[k];
         count++;
     }
-    icfi_gpatch_point(&patch, u / (icf_real)count, w / (icf_real)count, least, middle);
+    // on the reference's face, and half a height above it
+    k = patch.face;
+    middle[k] = patch.above ? patch.a[k] : -patch.a[k];
+    k = icfi_gnext(k);
+    middle[k] = u / (icf_real)count;
+    middle[icfi_gnext(k)] = w / (icf_real)count;
+    for (k = 0; k < 3; k++) middle[k] += ICF_R(0.5) * least * patch.n[k];
     if (patch.swapped) icfi_gboxes_from_b(x, middle, 1, v);
     for (k = 0; k < 3; k++) {
         icf_real m = patch.swapped ? v[k] : middle[k];
@@ -2301,21 +2239,17 @@ static ICFI_GNOINLINE int icfi_gboxes_witness(const icfi_gboxes* x, const icfi_g
 
 static ICFI_GNOINLINE int icfi_gafter_slow(const icfi_gplaced* a, const icfi_gplaced* b)
 {
-    icf_real v[2][18];
+    icf_real v[2][17];
     int k;
     for (k = 0; k < 2; k++) {
         const icfi_gplaced* s = k ? b : a;
-        icf_quat q = s->body->q, own = s->shape->pose.q;
-        v[k][0] = s->shape->radius;
-        icfi_gto3(s->shape->half, v[k] + 1);
-        icfi_gto3(s->body->p, v[k] + 4);
-        icfi_gto3(icf_vec3_make(q.x, q.y, q.z), v[k] + 7);
-        v[k][10] = q.w;
-        icfi_gto3(s->shape->pose.p, v[k] + 11);
-        icfi_gto3(icf_vec3_make(own.x, own.y, own.z), v[k] + 14);
-        v[k][17] = own.w;
+        icfi_gto3(s->shape->half, v[k]);
+        icfi_gto3(s->body->p, v[k] + 3);
+        ICFI_GCOPY(v[k] + 6, &s->body->q, sizeof s->body->q);
+        icfi_gto3(s->shape->pose.p, v[k] + 10);
+        ICFI_GCOPY(v[k] + 13, &s->shape->pose.q, sizeof s->shape->pose.q);
     }
-    for (k = 0; k < 18; k++) {
+    for (k = 0; k < 17; k++) {
         if (v[0][k] != v[1][k]) return v[1][k] < v[0][k];
     }
     return 0;
@@ -2677,24 +2611,15 @@ static icf_real icfi_gray_capsule(icf_vec3 o, icf_vec3 d, icf_real radius, icf_r
 /* A box, and the number of the axis of the face that is entered. o is outside. */
 static icf_real icfi_gray_box(icf_vec3 o, icf_vec3 d, icf_vec3 h, int* axis)
 {
-    icf_real enter = -1, leave = ICF_REAL_MAX;
+    icf_real range[2] = {-1, ICF_REAL_MAX};
     int k;
     *axis = 0;
     for (k = 0; k < 3; k++) {
-        icf_real ok = icfi_gpart(o, k), dk = icfi_gpart(d, k), hk = icfi_gpart(h, k), a, b;
-        if (dk == 0) {
-            if (ICF_FABS(ok) > hk) return -1;
-            continue;
-        }
-        a = ((dk > 0 ? -hk : hk) - ok) / dk;
-        b = ((dk > 0 ? hk : -hk) - ok) / dk;
-        if (a > enter) {
-            enter = a;
-            *axis = k;
-        }
-        if (b < leave) leave = b;
+        icf_real before = range[0];
+        if (!icfi_gnarrow(icfi_gpart(o, k), icfi_gpart(d, k), icfi_gpart(h, k), range)) return -1;
+        if (range[0] > before) *axis = k;
     }
-    return enter <= leave ? enter : -1;
+    return range[0] <= range[1] ? range[0] : -1;
 }
 
 ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf_vec3 origin,
@@ -2719,22 +2644,18 @@ ICF_API int icf_shape_ray(const icf_shape* shape, const icf_transform* body, icf
     switch (shape->kind) {
     case ICF_SHAPE_SPHERE: t = icfi_gray_ball(o, local, shape->radius); break;
     case ICF_SHAPE_CAPSULE: t = icfi_gray_capsule(o, local, shape->radius, shape->half.z); break;
-    case ICF_SHAPE_BOX: t = icfi_gray_box(o, local, shape->half, &axis); break;
-    default: t = local.z < 0 ? -o.z / local.z : -1;
-    }
-    if (!(t >= 0) || t > t_most * length) return 0;
-    o = icf_vec3_add_scaled(o, t, local);
-    switch (shape->kind) {
-    case ICF_SHAPE_SPHERE: n = o; break;
-    case ICF_SHAPE_CAPSULE:
-        n = icf_vec3_make(o.x, o.y, o.z - icfi_gclamp(o.z, shape->half.z));
-        break;
     case ICF_SHAPE_BOX:
+        t = icfi_gray_box(o, local, shape->half, &axis);
         icfi_gset(&n, axis, icfi_gpart(local, axis) > 0 ? (icf_real)-1 : (icf_real)1);
         break;
-    default: n.z = 1;
+    default: t = local.z < 0 ? -o.z / local.z : -1; n.z = 1;
     }
-    icfi_gunit(&n);
+    if (!(t >= 0) || t > t_most * length) return 0;
+    if (shape->kind == ICF_SHAPE_SPHERE || shape->kind == ICF_SHAPE_CAPSULE) {
+        n = icf_vec3_add_scaled(o, t, local);
+        if (shape->kind == ICF_SHAPE_CAPSULE) n.z -= icfi_gclamp(n.z, shape->half.z);
+        icfi_gunit(&n);
+    }
     out->t = t / length;
     out->normal = icfi_gfrom(&f, n);
     return 1;
@@ -2772,6 +2693,13 @@ static uint32_t icfi_gbox_code_at(icf_vec3 p, icf_vec3 half)
     icfi_gto3(p, x);
     icfi_gto3(half, h);
     return icfi_gbox_code(x, h, icfi_min(icfi_min(h[0], h[1]), h[2]) * ICF_R(0.015625));
+}
+
+/* The axis along which a vector reaches farthest, the first of several */
+static int icfi_gmain_axis(icf_vec3 v)
+{
+    const icf_real x = ICF_FABS(v.x), y = ICF_FABS(v.y), z = ICF_FABS(v.z);
+    return z > icfi_max(x, y) ? 2 : y > x;
 }
 
 static void icfi_gno_manifold(icf_manifold* out)
@@ -2920,10 +2848,9 @@ static void icfi_gring_simplify(icfi_gring* r, const icf_real* u, const icf_real
 static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* v,
                               const icf_real* height, int most)
 {
-    int chosen[9], k, j, n, best;
+    int chosen[9], k, n, best = 0;
     icf_real total = 0, value, most_value;
     if (r->count <= most) return;
-    best = 0;
     for (k = 0; k < r->count; k++) {
         chosen[k] = 0;
         total += r->share[k];
@@ -2931,22 +2858,18 @@ static void icfi_gring_choose(icfi_gring* r, const icf_real* u, const icf_real* 
     }
     chosen[best] = 1;
     for (n = 1; n < most; n++) {
-        int first = best, candidate = -1;
+        int candidate = -1;
         most_value = -1;
         for (k = 0; k < r->count; k++) {
             if (chosen[k]) continue;
             if (n == 1) {
-                icf_real du = u[r->at[k]] - u[r->at[first]], dv = v[r->at[k]] - v[r->at[first]];
+                icf_real du = u[r->at[k]] - u[r->at[best]], dv = v[r->at[k]] - v[r->at[best]];
                 value = du * du + dv * dv;
             } else {
                 // the triangle with the chosen neighbours on both sides
                 int before = k, after = k;
-                for (j = 0; j < r->count && !chosen[before]; j++) {
-                    before = before ? before - 1 : r->count - 1;
-                }
-                for (j = 0; j < r->count && !chosen[after]; j++) {
-                    after = after + 1 < r->count ? after + 1 : 0;
-                }
+                while (!chosen[before]) before = before ? before - 1 : r->count - 1;
+                while (!chosen[after]) after = after + 1 < r->count ? after + 1 : 0;
                 value = icfi_gtriangle(u, v, r->at[before], r->at[k], r->at[after]);
             }
             if (value > most_value) {
@@ -3053,24 +2976,28 @@ static inline int icfi_gring_is_simple(const icfi_gring* r, const icf_real* u, c
     return !found;
 }
 
+/* The least half size of both boxes */
+static inline icf_real icfi_gboxes_least(const icfi_gboxes* x)
+{
+    return icfi_min(icfi_min(icfi_min(x->a[0], x->a[1]), x->a[2]),
+                    icfi_min(icfi_min(x->b[0], x->b[1]), x->b[2]));
+}
+
 /* Adds the point where the boxes are nearest, where the patch has none so low: a corner against an edge or a
    corner */
 static ICFI_GNOINLINE void icfi_gwitness_point(const icfi_gboxes* x, const icfi_gplace* fa,
                                                const icfi_gaxis* axis, const icf_real p[3],
                                                const icf_real q[3], int most, icf_manifold* out)
 {
-    icf_real r[3], b[3], least, s;
+    icf_real r[3], b[3], least = icfi_gboxes_least(x) * ICF_R(0.015625);
     icf_vec3 middle;
     int k;
-    least = icfi_min(icfi_min(x->a[0], x->a[1]), icfi_min(x->a[2], x->b[0]));
-    least = icfi_min(least, icfi_min(x->b[1], x->b[2])) * ICF_R(0.015625);
     for (k = 0; k < 3; k++) r[k] = q[k] - x->t[k];
     for (k = 0; k < 3; k++) b[k] = icfi_gon_b(x, r, k);
     middle = icf_vec3_make(ICF_R(0.5) * (p[0] + q[0]), ICF_R(0.5) * (p[1] + q[1]),
                            ICF_R(0.5) * (p[2] + q[2]));
-    s = axis->s;
     middle = icf_vec3_add(fa->p, icfi_gfrom(fa, middle));
-    icfi_gadd_lowest(out, middle, s, most, icfi_gbox_code(p, x->a, least),
+    icfi_gadd_lowest(out, middle, axis->s, most, icfi_gbox_code(p, x->a, least),
                      icfi_gbox_code(b, x->b, least));
 }
 
@@ -3136,9 +3063,7 @@ static ICFI_GNOINLINE void icfi_gbox_box_manifold(const icfi_gplaced* a, const i
     icf_real p[3], q[3], keep, lowest;
     int apart;
     icfi_gboxes_make(fa, a->shape->half, fb, b->shape->half, &x);
-    keep = icfi_min(icfi_min(icfi_min(x.a[0], x.a[1]), x.a[2]),
-                    icfi_min(icfi_min(x.b[0], x.b[1]), x.b[2])) /
-           8192;
+    keep = icfi_gboxes_least(&x) / 8192;
     if (!icfi_gboxes_axis(&x, margin, (int)previous, keep, &axis)) return;
     apart = axis.s > 0;
     if (apart) {
@@ -3239,28 +3164,18 @@ static int icfi_gover_face(icf_vec3 p, icf_vec3 u, icf_real l, icf_vec3 h, icf_v
 {
     icf_real nk = icfi_gpart(n, k);
     icf_real height = (icfi_gpart(p, k) - icfi_gsign(nk) * icfi_gpart(h, k)) / nk;
-    icf_real slope = icfi_gpart(u, k) / nk, low = -l, high = l;
+    icf_real slope = icfi_gpart(u, k) / nk;
     int j;
-    for (j = 0; j < 3; j++) {
-        icf_real x, ux, hx, s, t;
-        if (j == k) continue;
-        x = icfi_gpart(p, j) - height * icfi_gpart(n, j);
-        ux = icfi_gpart(u, j) - slope * icfi_gpart(n, j);
-        hx = icfi_gpart(h, j);
-        if (ux == 0) {
-            if (ICF_FABS(x) > hx) return 0;
-            continue;
-        }
-        s = (-hx - x) / ux;
-        t = (hx - x) / ux;
-        low = icfi_max(low, icfi_min(s, t));
-        high = icfi_min(high, icfi_max(s, t));
-    }
-    range[0] = low;
-    range[1] = high;
+    range[0] = -l;
+    range[1] = l;
     range[2] = height;
     range[3] = slope;
-    return low <= high;
+    for (j = 0; j < 3; j++) {
+        icf_real x = icfi_gpart(p, j) - height * icfi_gpart(n, j);
+        icf_real ux = icfi_gpart(u, j) - slope * icfi_gpart(n, j);
+        if (j != k && !icfi_gnarrow(x, ux, icfi_gpart(h, j), range)) return 0;
+    }
+    return range[0] <= range[1];
 }
 
 /* A point of a box, in its frame, and a gap along the normal there */
@@ -3293,9 +3208,7 @@ static ICFI_GNOINLINE void icfi_gcapsule_box_manifold(const icfi_gplaced* pa,
     tolerance =
         icfi_min(icfi_min(icfi_min(h.x, h.y), icfi_min(h.z, a->radius)), l) * ICF_R(0.015625);
     slack = 16 * ICFI_GEPS * (h.x + h.y + h.z + l + a->radius);
-    k = 0;
-    if (ICF_FABS(n.y) > ICF_FABS(n.x)) k = 1;
-    if (ICF_FABS(n.z) > ICF_FABS(icfi_gpart(n, k))) k = 2;
+    k = icfi_gmain_axis(n);
     if (l > 0 && icfi_gover_face(p, u, l, h, n, k, range)) {
         ends = most > 1 && range[1] - range[0] > tolerance ? 2 : 1;
         for (end = 0; end < ends; end++) {
@@ -3326,7 +3239,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
     icf_real u[4], v[4], height[4], side, slack;
     icf_real level = icf_vec3_dot(n, icf_vec3_sub(c, icfi_gcenter(pb)));
     icfi_gring ring;
-    int k, i1, i2, face = 0;
+    int k, i1, i2, face;
     local = icfi_gto(fa, n);
     slack = 16 * ICFI_GEPS * (ICF_FABS(level) + a->radius + a->half.x + a->half.y + a->half.z);
     side = a->half.x * ICF_FABS(local.x) + a->half.y * ICF_FABS(local.y) +
@@ -3349,8 +3262,7 @@ static ICFI_GNOINLINE void icfi_ghalf_space_manifold(const icfi_gplaced* pa, con
         if (!out->count) icfi_gno_manifold(out);
         return;
     }
-    if (ICF_FABS(local.y) > ICF_FABS(local.x)) face = 1;
-    if (ICF_FABS(local.z) > ICF_FABS(icfi_gpart(local, face))) face = 2;
+    face = icfi_gmain_axis(local);
     ring.count = 4;
     out->distance = ICF_REAL_MAX;
     e = a->half;
@@ -3754,12 +3666,18 @@ static void icfi_gpack_clear(icfi_gpack* p)
     for (i = 0; i < ICFI_GLANES; i++) icfi_gpack_set(p, i, &nowhere);
 }
 
+/* Writes the box of a slot, or of a pack into the level above. */
+static void icfi_gslot_set(icf_broad_phase* b, int level, int32_t at, const icfi_gbox* box)
+{
+    icfi_gpack_set(icfi_gpacks(b, level) + at / ICFI_GLANES, (int)(at % ICFI_GLANES), box);
+}
+
 /* Makes the box of a pack tight again, in the level above. */
 static void icfi_gtree_fit_pack(icf_broad_phase* b, int level, int32_t pack)
 {
     icfi_gbox box;
     icfi_gpack_bounds(icfi_gpacks(b, level) + pack, &box);
-    icfi_gpack_set(icfi_gpacks(b, level + 1) + pack / ICFI_GLANES, (int)(pack % ICFI_GLANES), &box);
+    icfi_gslot_set(b, level + 1, pack, &box);
 }
 
 /* Makes sure that there are packs for the slot at all levels; the top one has one pack */
@@ -3788,15 +3706,13 @@ static void icfi_gtree_reach(icf_broad_phase* b, int32_t slot)
 /* Writes a box into its slot, and lets the packs above grow around it */
 static void icfi_gtree_set(icf_broad_phase* b, int32_t slot, const icfi_gbox* box)
 {
-    int level, k, lane = (int)(slot % ICFI_GLANES);
+    int level, k;
     int32_t pack = slot / ICFI_GLANES;
-    icfi_gpack_set(icfi_gpacks(b, 0) + pack, lane, box);
+    icfi_gslot_set(b, 0, slot, box);
     for (level = 1; level < b->levels; level++) {
-        icfi_gpack* p;
-        int grown = 0;
-        lane = (int)(pack % ICFI_GLANES);
+        icfi_gpack* p = icfi_gpacks(b, level) + pack / ICFI_GLANES;
+        int grown = 0, lane = (int)(pack % ICFI_GLANES);
         pack /= ICFI_GLANES;
-        p = icfi_gpacks(b, level) + pack;
         for (k = 0; k < 3; k++) {
             if (box->lower[k] < p->lower[k][lane]) {
                 p->lower[k][lane] = box->lower[k];
@@ -3913,13 +3829,24 @@ static uint64_t icfi_gkey(const icfi_gbox* box, const float from[3], const float
     return size << 57 | key;
 }
 
+/* Turns counts into where each begins. */
+static void icfi_gstarts(int32_t* count, int32_t n)
+{
+    int32_t i, sum = 0;
+    for (i = 0; i < n; i++) {
+        int32_t c = count[i];
+        count[i] = sum;
+        sum += c;
+    }
+}
+
 /* Sorts keys and what goes with them by 11 bits at a time. Passes in which all have the same bits are
    left out. Answers which of the two arrays has the result. */
 static int icfi_gsort_keys(icf_broad_phase* b, int32_t n)
 {
     int32_t* count = ICFI_GAT(int32_t, b, b->at_count);
     int from = 0, shift;
-    int32_t i, sum, c;
+    int32_t i;
     for (shift = 0; shift < 64; shift += 11) {
         const uint64_t* key = ICFI_GAT(uint64_t, b, b->at_key[from]);
         const int32_t* order = ICFI_GAT(int32_t, b, b->at_order[from]);
@@ -3928,12 +3855,7 @@ static int icfi_gsort_keys(icf_broad_phase* b, int32_t n)
         for (i = 0; i < 2048; i++) count[i] = 0;
         for (i = 0; i < n; i++) count[key[i] >> shift & 2047u]++;
         if (count[key[0] >> shift & 2047u] == n) continue;
-        sum = 0;
-        for (i = 0; i < 2048; i++) {
-            c = count[i];
-            count[i] = sum;
-            sum += c;
-        }
+        icfi_gstarts(count, 2048);
         for (i = 0; i < n; i++) {
             int32_t at = count[key[i] >> shift & 2047u]++;
             to_key[at] = key[i];
@@ -3966,20 +3888,11 @@ static void icfi_gtree_sort(icf_broad_phase* b)
     b->free_slot = -1;
     b->levels = 1;
     for (level = 0; level < 12; level++) b->level_count[level] = 0;
+    if (n) icfi_gtree_reach(b, n - 1);
     for (i = 0; i < n; i++) {
         id[i] = order[i];
         slot[order[i]] = i;
-        if (i % ICFI_GLANES == 0) {
-            icfi_gpack_clear(icfi_gpacks(b, 0) + i / ICFI_GLANES);
-            b->level_count[0]++;
-        }
-        icfi_gpack_set(icfi_gpacks(b, 0) + i / ICFI_GLANES, (int)(i % ICFI_GLANES), &box[order[i]]);
-    }
-    for (level = 0; b->level_count[level] > 1; level++) {
-        int32_t count = (b->level_count[level] + ICFI_GLANES - 1) / ICFI_GLANES;
-        for (i = 0; i < count; i++) icfi_gpack_clear(icfi_gpacks(b, level + 1) + i);
-        b->level_count[level + 1] = count;
-        b->levels = level + 2;
+        icfi_gslot_set(b, 0, i, &box[order[i]]);
     }
     icfi_gtree_fit(b);
     b->strays = 0;
@@ -4051,7 +3964,7 @@ ICF_API icf_result icf_broad_phase_remove(icf_broad_phase* b, int32_t proxy)
     slot = slots[proxy];
     slots[proxy] = -1;
     icfi_gbox_nowhere(&nowhere);
-    icfi_gpack_set(icfi_gpacks(b, 0) + slot / ICFI_GLANES, (int)(slot % ICFI_GLANES), &nowhere);
+    icfi_gslot_set(b, 0, slot, &nowhere);
     ICFI_GAT(int32_t, b, b->at_id)[slot] = -2 - b->free_slot;
     b->free_slot = slot;
     icfi_gmark(b, proxy);
@@ -4101,12 +4014,13 @@ ICF_API icf_result icf_broad_phase_move(icf_broad_phase* b, int32_t proxy, const
 ICF_API icf_result icf_broad_phase_get_box(const icf_broad_phase* b, int32_t proxy, icf_aabb* out)
 {
     const icfi_gbox* box;
+    int k;
     if (!icfi_gis_proxy(b, proxy)) return ICF_RESULT_BAD_ARGUMENT;
     box = ICFI_GAT_CONST(icfi_gbox, b, b->at_box) + proxy;
-    out->lower =
-        icf_vec3_make((icf_real)box->lower[0], (icf_real)box->lower[1], (icf_real)box->lower[2]);
-    out->upper =
-        icf_vec3_make((icf_real)box->upper[0], (icf_real)box->upper[1], (icf_real)box->upper[2]);
+    for (k = 0; k < 3; k++) {
+        icfi_gset(&out->lower, k, (icf_real)box->lower[k]);
+        icfi_gset(&out->upper, k, (icf_real)box->upper[k]);
+    }
     return ICF_RESULT_OK;
 }
 
@@ -4150,37 +4064,6 @@ static void icfi_gpack_pairs(const icfi_gpack* base, int32_t first, int32_t seco
     }
 }
 
-/* One pack with itself and all that come after it */
-static void icfi_gpack_against_all(const icf_broad_phase* b, int32_t pack, icfi_gfound* f)
-{
-    const icfi_gpack* base = icfi_gpacks_const(b, 0);
-    int32_t stack[96];
-    int height = 0, top = b->levels - 1;
-    icfi_gbox box;
-    icfi_gpack_bounds(base + pack, &box);
-    if (box.lower[0] > box.upper[0]) return;
-    stack[height++] = (int32_t)top << 27;
-    while (height) {
-        int32_t entry = stack[--height], at = entry & (((int32_t)1 << 27) - 1);
-        int level = entry >> 27;
-        unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, &box);
-        if (level == 0) {
-            icfi_gpack_pairs(base, pack, at, lanes, f);
-            continue;
-        }
-        // children before this pack have met it already
-        {
-            int32_t own = (pack >> (3 * (level - 1))) - at * ICFI_GLANES;
-            if (own > 0) lanes &= ~((1u << own) - 1u);
-        }
-        while (lanes) {
-            int i = icfi_glowest_bit(lanes);
-            lanes &= lanes - 1;
-            stack[height++] = (int32_t)(level - 1) << 27 | (at * ICFI_GLANES + i);
-        }
-    }
-}
-
 /* A walk to the slots whose boxes touch one */
 typedef struct icfi_gwalk {
     int32_t stack[96], at; // packs to look into, and the one at hand, of slots
@@ -4195,28 +4078,53 @@ static inline void icfi_gwalk_begin(icfi_gwalk* w, const icf_broad_phase* b)
     w->lanes = 0;
 }
 
-/* The next slot, or -1 at the end */
-static inline int32_t icfi_gwalk_next(icfi_gwalk* w, const icf_broad_phase* b, const icfi_gbox* box)
+/* Goes on to the next pack of slots, of pack `first` and those after it, or answers 0 */
+static inline int icfi_gwalk_pack(icfi_gwalk* w, const icf_broad_phase* b, const icfi_gbox* box,
+                                  int32_t first)
 {
-    int i;
-    while (!w->lanes && w->height) {
-        int32_t entry = w->stack[--w->height], at = entry & (((int32_t)1 << 27) - 1);
+    while (w->height) {
+        int32_t entry = w->stack[--w->height], at = entry & (((int32_t)1 << 27) - 1), before;
         int level = entry >> 27;
         unsigned lanes = icfi_gpack_touch(icfi_gpacks_const(b, level) + at, box);
         if (level == 0) {
             w->at = at;
             w->lanes = lanes;
-            continue;
+            return 1;
         }
+        before = (first >> (3 * (level - 1))) - at * ICFI_GLANES;
+        if (before > 0) lanes &= ~((1u << before) - 1u);
         for (; lanes; lanes &= lanes - 1) {
             int32_t child = at * ICFI_GLANES + icfi_glowest_bit(lanes);
             w->stack[w->height++] = (int32_t)(level - 1) << 27 | child;
         }
     }
-    if (!w->lanes) return -1;
+    return 0;
+}
+
+/* The next slot, or -1 at the end */
+static inline int32_t icfi_gwalk_next(icfi_gwalk* w, const icf_broad_phase* b, const icfi_gbox* box)
+{
+    int i;
+    while (!w->lanes) {
+        if (!icfi_gwalk_pack(w, b, box, 0)) return -1;
+    }
     i = icfi_glowest_bit(w->lanes);
     w->lanes &= w->lanes - 1;
     return w->at * ICFI_GLANES + i;
+}
+
+/* One pack with itself and all that come after it */
+static void icfi_gpack_against_all(const icf_broad_phase* b, int32_t pack, icfi_gfound* f)
+{
+    const icfi_gpack* base = icfi_gpacks_const(b, 0);
+    icfi_gwalk walk;
+    icfi_gbox box;
+    icfi_gpack_bounds(base + pack, &box);
+    if (box.lower[0] > box.upper[0]) return;
+    icfi_gwalk_begin(&walk, b);
+    while (icfi_gwalk_pack(&walk, b, &box, pack)) {
+        icfi_gpack_pairs(base, pack, walk.at, walk.lanes, f);
+    }
 }
 
 /* The pairs of a proxy that moved. Of two that moved, the one of the lower number finds the pair. */
@@ -4238,14 +4146,10 @@ static void icfi_gsort_pairs_by(icf_broad_phase* b, const icf_pair* from, icf_pa
                                 int by_b)
 {
     int32_t* count = ICFI_GAT(int32_t, b, b->at_count);
-    int32_t i, sum = 0, c;
+    int32_t i;
     for (i = 0; i <= b->proxies_most; i++) count[i] = 0;
     for (i = 0; i < n; i++) count[by_b ? from[i].b : from[i].a]++;
-    for (i = 0; i <= b->proxies_most; i++) {
-        c = count[i];
-        count[i] = sum;
-        sum += c;
-    }
+    icfi_gstarts(count, b->proxies_most + 1);
     for (i = 0; i < n; i++) to[count[by_b ? from[i].b : from[i].a]++] = from[i];
 }
 
@@ -4276,14 +4180,6 @@ static void icfi_gsort_few(int32_t* list, int32_t n, int width)
     }
 }
 
-/* How many pairs of the old list did not move */
-static int32_t icfi_gpairs_kept(const icf_pair* list, int32_t n, const unsigned char* moved)
-{
-    int32_t i, kept = 0;
-    for (i = 0; i < n; i++) kept += !(moved[list[i].a] | moved[list[i].b]);
-    return kept;
-}
-
 static icf_result icfi_gpairs_some(icf_broad_phase* b, icfi_gfound* f)
 {
     icf_pair *list = ICFI_GAT(icf_pair, b, b->at_list[b->current]), *found = f->list;
@@ -4292,7 +4188,9 @@ static icf_result icfi_gpairs_some(icf_broad_phase* b, icfi_gfound* f)
     for (i = 0; i < b->changed; i++) {
         if (icfi_gis_proxy(b, moved[i])) icfi_gproxy_against_all(b, moved[i], f);
     }
-    kept = icfi_gpairs_kept(list, b->pairs, f->moved);
+    for (i = 0, kept = 0; i < b->pairs; i++) {
+        kept += !(f->moved[list[i].a] | f->moved[list[i].b]);
+    }
     if (f->count + kept > f->most) {
         b->pairs_needed = f->count + kept;
         return ICF_RESULT_TOO_SMALL;
@@ -4628,15 +4526,11 @@ ICF_API icf_scene_def icf_default_scene_def(void)
 ICF_API icf_collider_def icf_default_collider_def(void)
 {
     icf_collider_def d;
+    ICFI_GFILL(&d, 0, sizeof d);
     d.shape = icf_sphere(ICF_R(0.5));
-    d.body.index = d.body.generation = 0;
     d.material = icf_default_material();
-    d.surface_velocity = icf_vec3_make(0, 0, 0);
     d.category = 1;
     d.mask = 0xffffffffu;
-    d.group = 0;
-    d.sensor = 0;
-    d.user = 0;
     d.cookie = ICFI_COLLIDER_COOKIE;
     return d;
 }
@@ -4651,10 +4545,13 @@ static const char* icfi_scene_numbers(int32_t colliders, int32_t pairs, int32_t 
     return !(margin >= 0) || margin > 1 ? "margin" : NULL;
 }
 
-static const char* icfi_scene_def_check(const icf_scene_def* d)
+static icf_result icfi_scene_def_check(const icf_scene_def* d, const char** reason)
 {
-    const char* wrong = icfi_scene_numbers(d->colliders, d->pairs, d->points, d->margin);
-    return wrong ? wrong : icf_world_bytes(&d->world) ? NULL : "world";
+    *reason = "not from icf_default_scene_def";
+    if (d->cookie != ICFI_SCENE_COOKIE) return ICF_RESULT_BAD_DEF;
+    *reason = icfi_scene_numbers(d->colliders, d->pairs, d->points, d->margin);
+    if (!*reason && !icf_world_bytes(&d->world)) *reason = "world";
+    return *reason ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
 }
 
 static icf_broad_phase_def icfi_scene_broad(const icfi_scene_header* h)
@@ -4766,20 +4663,11 @@ static size_t icfi_scene_own_bytes(const icf_scene_def* def)
 ICF_API size_t icf_scene_bytes(const icf_scene_def* def)
 {
     size_t own, world;
-    if (!def || def->cookie != ICFI_SCENE_COOKIE || icfi_scene_def_check(def)) return 0;
+    const char* reason;
+    if (!def || icfi_scene_def_check(def, &reason) != ICF_RESULT_OK) return 0;
     own = icfi_scene_own_bytes(def);
     world = icf_world_bytes(&def->world);
     return own > (size_t)-1 - world ? 0 : own + world;
-}
-
-static icf_result icfi_scene_def_result(icf_scene* scene, const icf_scene_def* def)
-{
-    if (!scene || !def) return ICF_RESULT_BAD_ARGUMENT;
-    if (def->cookie != ICFI_SCENE_COOKIE)
-        return icfi_scene_refuse(scene, ICF_RESULT_BAD_DEF, "not from icf_default_scene_def");
-    if (icfi_scene_def_check(def))
-        return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, icfi_scene_def_check(def));
-    return ICF_RESULT_OK;
 }
 
 /* Starts a scene around a world, with a block of its own. */
@@ -4802,7 +4690,9 @@ ICF_API icf_result icf_scene_init(icf_scene* scene, void* memory, size_t bytes,
 {
     icf_world world;
     size_t own;
-    icf_result result = icfi_scene_def_result(scene, def);
+    icf_result result;
+    if (!scene || !def) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_scene_def_check(def, &scene->reason);
     if (result != ICF_RESULT_OK) return result;
     if (!memory) return ICF_RESULT_BAD_ARGUMENT;
     if ((uintptr_t)memory % (sizeof(double) < 8 ? sizeof(double) : 8)) return ICF_RESULT_MISALIGNED;
@@ -4850,7 +4740,9 @@ ICF_API icf_result icf_scene_create(icf_scene* scene, const icf_scene_def* def)
 {
     icf_world world;
     void* memory;
-    icf_result result = icfi_scene_def_result(scene, def);
+    icf_result result;
+    if (!scene || !def) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_scene_def_check(def, &scene->reason);
     if (result != ICF_RESULT_OK) return result;
     ICFI_GFILL(&world, 0, sizeof world);
     memory = ICF_MALLOC(icfi_scene_own_bytes(def));
@@ -4954,6 +4846,16 @@ static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* 
                : icfi_scene_refuse(scene, result, "material or surface_velocity");
 }
 
+/* Room for one more collider, which may move the stage */
+static icf_result icfi_collider_room(icf_scene* scene, icfi_stage* s)
+{
+    icf_result result = ICF_RESULT_OK;
+    if (s->header->collider_free >= 0) return result;
+    result = icfi_scene_room(scene, s->header->collider_end + 1, 0, "colliders");
+    (void)icfi_stage_open(scene, s);
+    return result;
+}
+
 static void icfi_collider_fill(icfi_collider* c, const icf_collider_def* d)
 {
     c->shape = d->shape;
@@ -4977,12 +4879,10 @@ ICF_API icf_result icf_collider_create(icf_scene* scene, const icf_collider_def*
     uint32_t generation = 0;
     if (!icfi_stage_open(scene, &s) || !def || !collider) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_collider_check(scene, def);
+    if (result == ICF_RESULT_OK) result = icfi_collider_room(scene, &s);
     if (result != ICF_RESULT_OK) return result;
     slot = s.header->collider_free;
     if (slot < 0) {
-        result = icfi_scene_room(scene, s.header->collider_end + 1, 0, "colliders");
-        if (result != ICF_RESULT_OK) return result;
-        (void)icfi_stage_open(scene, &s);
         slot = s.header->collider_end++;
     } else {
         s.header->collider_free = s.collider[slot].next;
@@ -5150,10 +5050,8 @@ ICF_API icf_result icf_scene_add_def(icf_scene* scene, const icf_collider_def* d
     }
     b.pose = pose;
     /* first of all, so that a refusal leaves no trace in the world */
-    if (s.header->collider_free < 0) {
-        result = icfi_scene_room(scene, s.header->collider_end + 1, 0, "colliders");
-        if (result != ICF_RESULT_OK) return result;
-    }
+    result = icfi_collider_room(scene, &s);
+    if (result != ICF_RESULT_OK) return result;
     result = icf_body_create(&scene->world, &b, &d.body);
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     result = icf_collider_create(scene, &d, &name);
@@ -6133,7 +6031,7 @@ static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icf
 ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t count)
 {
     const unsigned char* from = (const unsigned char*)bytes;
-    icfi_scene_header h, caps;
+    icfi_scene_header h;
     icfi_stage s;
     icf_result result;
     if (!icfi_stage_open(scene, &s) || !bytes) return ICF_RESULT_BAD_ARGUMENT;
@@ -6145,11 +6043,10 @@ ICF_API icf_result icf_scene_load(icf_scene* scene, const void* bytes, size_t co
         icf_world_load(&scene->world, from + icfi_scene_saved(&h), count - icfi_scene_saved(&h));
     if (result != ICF_RESULT_OK) return icfi_scene_of_world(scene, result);
     (void)icfi_stage_open(scene, &s);
-    caps = *s.header;
+    h.colliders = s.header->colliders;
+    h.pairs = s.header->pairs;
+    h.checksum = 0;
     *s.header = h;
-    s.header->colliders = caps.colliders;
-    s.header->pairs = caps.pairs;
-    s.header->checksum = 0;
     from += sizeof h;
     ICFI_GCOPY(s.collider, from, (size_t)h.collider_end * sizeof *s.collider);
     from += (size_t)h.collider_end * sizeof *s.collider;
@@ -6203,13 +6100,6 @@ static void icfi_draw_arc(icfi_drawing* d, icf_vec3 c, icf_vec3 x, icf_vec3 y, i
     }
 }
 
-/* A line of length 2 h along z, at r from it along `aside` */
-static ICFI_GNOINLINE void icfi_draw_side(icfi_drawing* d, icf_vec3 aside, icf_real r, icf_real h)
-{
-    icfi_draw_local(d, icf_vec3_make(r * aside.x, r * aside.y, h),
-                    icf_vec3_make(r * aside.x, r * aside.y, -h));
-}
-
 static ICFI_GNOINLINE void icfi_draw_round(icfi_drawing* d, const icf_shape* s)
 {
     icf_vec3 x = icf_vec3_make(1, 0, 0), y = icf_vec3_make(0, 1, 0), z = icf_vec3_make(0, 0, 1);
@@ -6223,7 +6113,10 @@ static ICFI_GNOINLINE void icfi_draw_round(icfi_drawing* d, const icf_shape* s)
     icfi_draw_arc(d, bottom, y, icf_vec3_neg(z), r, 12);
     if (!(h > 0)) return;
     icfi_draw_arc(d, bottom, x, y, r, 24);
-    for (i = 0; i < 4; i++) icfi_draw_side(d, i & 2 ? y : x, i & 1 ? -r : r, h);
+    for (i = 0; i < 4; i++) { /* lines along its side */
+        icf_vec3 aside = icf_vec3_scale(i & 1 ? -r : r, i & 2 ? y : x);
+        icfi_draw_local(d, icf_vec3_add(aside, top), icf_vec3_add(aside, bottom));
+    }
 }
 
 static ICFI_GNOINLINE void icfi_draw_flat(icfi_drawing* d, const icf_shape* s)
@@ -6240,8 +6133,8 @@ static ICFI_GNOINLINE void icfi_draw_flat(icfi_drawing* d, const icf_shape* s)
     for (i = 0; i < 8; i++) {
         icf_vec3 h = s->half, b;
         icf_vec3 a = icf_vec3_make(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z);
-        for (k = 0; k < 3;
-             k++) { /* to the corner on the upper side of this axis, unless it is that */
+        /* to the corner on the upper side of each axis, unless it is that */
+        for (k = 0; k < 3; k++) {
             if (i >> k & 1) continue;
             b = a;
             icfi_gset(&b, k, icfi_gpart(h, k));
