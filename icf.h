@@ -7001,13 +7001,15 @@ static int icfi_factor_body(icf_real* a)
     return 1;
 }
 
-/* Factors the cliques' own blocks of A, or of the bound given for it. */
+/* Factors the cliques' own blocks of A, or of the bound given for it. A clique that nothing touches needs no
+   bound, and keeps the factor of its block for icf_sensitivity. */
 static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
 {
     int32_t i, plain;
     for (i = 0; i < s->p->cliques; i++) {
         int32_t n = s->p->clique_sizes[i];
         icf_real* factor = s->factor + s->mass_at[i];
+        if (blocks != s->p->mass && s->group[i] < 0) continue;
         if (n)
             ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
         plain = n == 6 && icfi_factor_body(factor);

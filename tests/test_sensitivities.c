@@ -1110,14 +1110,40 @@ static void test_push_is_the_jacobian(void)
     }
 }
 
+/* The Hessian of a clique that nothing touches is its block of A, also where a bound for A is given. Before,
+   its derivatives went by the bound, and were twice as large here. */
+static void test_bound_leaves_what_nothing_touches(void)
+{
+    static const int32_t sizes[2] = {2, 1};
+    static const icf_real mass[5] = {4, 1, 1, 3, 5}, bound[5] = {2, 0, 0, 1, 2},
+                          v_free[3] = {1, 2, 3};
+    icf_problem p = icf_default_problem();
+    icf_workspace w = {0};
+    icf_real v[3] = {0, 0, 0}, x[3] = {7, 10, 15};
+    p.cliques = 2;
+    p.clique_sizes = sizes;
+    p.mass = mass;
+    p.mass_bound = bound;
+    p.v_free = v_free;
+    TEST_CHECK(icf_workspace_reserve(&w, &p) == ICF_RESULT_OK);
+    p.dt = R(0.01);
+    TEST_CHECK(icf_solve(&p, NULL, &w, v, NULL) == ICF_RESULT_OK);
+    TEST_CHECK(icf_sensitivity(&p, &w, x, 1, 3, NULL, NULL) == ICF_RESULT_OK);
+    CHECK_NEAR(x[0], 1, 0, 10 * EPS);
+    CHECK_NEAR(x[1], 3, 0, 10 * EPS);
+    CHECK_NEAR(x[2], 3, 0, 10 * EPS);
+    icf_workspace_destroy(&w);
+}
+
 TEST_LIST = {
-    {"golden_problems",              test_golden_problems             },
-    {"hessian_undoes_a_solve",       test_hessian_undoes_a_solve      },
-    {"random_states",                test_random_states               },
-    {"parameters_of_rows",           test_parameters_of_rows          },
-    {"without_factors",              test_without_factors             },
-    {"kinks_are_told",               test_kinks_are_told              },
-    {"refused_calls_change_nothing", test_refused_calls_change_nothing},
-    {"push_is_the_jacobian",         test_push_is_the_jacobian        },
-    {NULL,                           NULL                             }
+    {"golden_problems",                   test_golden_problems                  },
+    {"hessian_undoes_a_solve",            test_hessian_undoes_a_solve           },
+    {"random_states",                     test_random_states                    },
+    {"parameters_of_rows",                test_parameters_of_rows               },
+    {"without_factors",                   test_without_factors                  },
+    {"kinks_are_told",                    test_kinks_are_told                   },
+    {"refused_calls_change_nothing",      test_refused_calls_change_nothing     },
+    {"push_is_the_jacobian",              test_push_is_the_jacobian             },
+    {"bound_leaves_what_nothing_touches", test_bound_leaves_what_nothing_touches},
+    {NULL,                                NULL                                  }
 };
