@@ -13379,6 +13379,20 @@ static icf_real icfi_armature(const icfi_joint* j)
     return j->rotor_inertia * j->gear_ratio * j->gear_ratio;
 }
 
+/* The rate at which the spatial velocity of a root's carrier changes at constant velocities, or of a free
+   root itself: v of a centre of mass is that of a moving point, so the rate is v x w */
+static icfi_spatial icfi_root_rate(const icfi_sim* s, const icfi_motion* motion, int32_t carrier,
+                                   int32_t place)
+{
+    icfi_spatial x = icfi_slide_column(icf_vec3_make(0, 0, 0));
+    if (s->place[place].joint < 0) {
+        x.l = icf_vec3_cross(s->speed[place].l, s->speed[place].a);
+    } else if (icfi_is_kinematic(s, carrier)) {
+        x.l = icf_vec3_cross(motion[carrier].v, motion[carrier].w);
+    }
+    return x;
+}
+
 /* Newton and Euler's recursion. out: the efforts that give a tree the accelerations `a` (NULL: none) in a
    configuration, less the efforts of gravity, applied forces and drag, for the last columns and speeds. If
    not fresh, reuses the last gravity, applied forces and drag, and renews only the terms quadratic in
@@ -13399,13 +13413,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             base = s->speed[p->parent];
             x = s->rate[p->parent];
         } else {
-            /* at constant velocities: v of a centre of mass is that of a moving point, so the spatial
-               velocity changes at the rate v x w */
             base = icfi_carrier_speed(s, motion, tree->carrier, o);
-            x = icfi_slide_column(icf_vec3_make(0, 0, 0));
-            if (icfi_is_kinematic(s, tree->carrier))
-                x.l = icf_vec3_cross(motion[tree->carrier].v, motion[tree->carrier].w);
-            if (p->joint < 0) x.l = icf_vec3_cross(s->speed[k].l, s->speed[k].a);
+            x = icfi_root_rate(s, motion, tree->carrier, k);
         }
         for (i = 0; i < p->dofs; i++) {
             int32_t d = tree->dof + p->dof + i;
