@@ -64,7 +64,7 @@ test: $(PROGRAMS:%=build/%)
 # one after the other, the quick ones first
 check:
 	@sh tests/check_contents.sh
-	@$(MAKE) --no-print-directory test
+	@[ -n "$(TESTED)" ] || $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory $(EXAMPLES:%=build/%) $(EXAMPLES:%=build/%_float)
 	@sh tests/check_examples.sh $(EXAMPLES)
 	@sh tests/check_symbols.sh
@@ -80,6 +80,7 @@ check:
 # what takes longer than a change should wait for
 check-all: check
 	@STRICT_ALL=1 sh tests/strict.sh
+	@$(MAKE) --no-print-directory sanitize-memory MEMORY_PROGRAMS="$(PROGRAMS)"
 	@$(MAKE) --no-print-directory $(SCALAR_PROGRAMS:%=build/%)
 	@sh tests/run.sh $(SCALAR_PROGRAMS:%=build/%)
 
@@ -169,7 +170,9 @@ $(eval $(call tests-in,build/memory,$$(SANITIZE_MEMORY)))
 sanitize-address: $(PROGRAMS:%=build/address/%)
 	@CLOSING=build/address/closing-line sh tests/run.sh $^
 
-sanitize-memory: $(PROGRAMS:%=build/memory/%)
+# what is read before it is written is the same in float
+MEMORY_PROGRAMS = $(TESTS)
+sanitize-memory: $(MEMORY_PROGRAMS:%=build/memory/%)
 	@CLOSING=build/memory/closing-line sh tests/run.sh $^
 
 # $(call works,COMPILER), for the shell: whether what it makes runs

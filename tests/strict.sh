@@ -78,7 +78,7 @@ for real in double float; do
         for std in c11 c17; do
             parse "$cc -std=$std $both $only_c $define -I." "$cc-$std-$real" "$cc"
         done
-        variants "$cc -std=c99 -O2 $both $only_c $define -I." "$cc-c99-$real" "$cc"
+        variants "$cc -std=c99 $lesser $both $only_c $define -I." "$cc-c99-$real" "$cc"
     done
 
     for cc in g++ clang++; do
