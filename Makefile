@@ -170,7 +170,7 @@ $(eval $(call tests-in,build/memory,$$(SANITIZE_MEMORY)))
 sanitize-address: $(PROGRAMS:%=build/address/%)
 	@CLOSING=build/address/closing-line sh tests/run.sh $^
 
-# what is read before it is written is the same in float
+# double is enough: in float the same memory is read
 MEMORY_PROGRAMS = $(TESTS)
 sanitize-memory: $(MEMORY_PROGRAMS:%=build/memory/%)
 	@CLOSING=build/memory/closing-line sh tests/run.sh $^

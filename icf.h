@@ -4031,7 +4031,7 @@ static void icfi_place_in_fronts(icf_sparse* s)
 {
     const icfi_pattern g = icfi_pattern_of(s);
     const icfi_fronts h = icfi_fronts_of(s);
-    icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
+    icfi_place* place = g.place;
     int32_t i, e;
     for (i = 0; i < s->cliques; i++, place++) {
         int32_t f = g.front[i], ld = icfi_pad(g.cols[f] + g.rows[f]);
@@ -4372,8 +4372,7 @@ static void icfi_list_rows(icf_sparse* s)
 {
     const icfi_pattern g = icfi_pattern_of(s);
     const icfi_fronts h = icfi_fronts_of(s);
-    int32_t* count = ICFI_FACTOR_INTS(s, run_count);
-    int32_t *mark = ICFI_FACTOR_INTS(s, redo), f, k, q;
+    int32_t *count = h.run_count, *mark = h.redo, f, k, q;
     for (f = 0, q = 0; f < s->fronts; f++) {
         h.row_start[f] = q;
         q += g.blocks[f];
@@ -4704,7 +4703,7 @@ static void icfi_place_apart(icf_sparse* s)
 {
     const icfi_pattern g = icfi_pattern_of(s);
     size_t *block_at = ICFI_FACTOR_SIZES(s, block_at), at = 0;
-    icfi_place* place = ICFI_AT(icfi_place, s->pattern, s->at.place);
+    icfi_place* place = g.place;
     int32_t i, k, e;
     for (i = 0; i < s->cliques; i++, place++) {
         place->at = at;
@@ -4974,7 +4973,7 @@ static void icfi_redo_from(icf_sparse* s, int32_t f)
     const icfi_fronts h = icfi_fronts_of(s);
     for (; f >= 0 && !h.redo[f]; f = g.parent[f]) {
         h.redo[f] = 1;
-        ICFI_MEMSET(ICFI_FACTOR_REALS(s, panels) + ICFI_FACTOR_SIZES(s, panel_at)[f], 0,
+        ICFI_MEMSET(h.panels + h.panel_at[f], 0,
                     (size_t)icfi_pad(g.cols[f] + g.rows[f]) * (size_t)g.cols[f] * sizeof(icf_real));
     }
 }
@@ -5095,7 +5094,7 @@ static int32_t icfi_unknown_of(const icf_sparse* s, int32_t f, int32_t pivot)
     const icfi_pattern g = icfi_pattern_of(s);
     int32_t k = g.member[f];
     for (; pivot >= g.size[g.order[k]]; k++) pivot -= g.size[g.order[k]];
-    return ICFI_INTS(s, start)[g.order[k]] + pivot;
+    return g.start[g.order[k]] + pivot;
 }
 
 ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
@@ -5114,7 +5113,7 @@ ICF_API icf_result icf_sparse_factor(icf_sparse* s, int32_t* pivot)
             if (icf_dense_factor(g.size[f], diagonal + g.place[f].at, g.size[f], &at) !=
                 ICF_RESULT_OK) {
                 s->state = ICFI_SPARSE_BOUND;
-                if (pivot) *pivot = ICFI_INTS(s, start)[f] + at;
+                if (pivot) *pivot = g.start[f] + at;
                 return ICF_RESULT_NOT_SPD;
             }
         }
@@ -7107,8 +7106,8 @@ static void icfi_sort_by(int32_t count, const int32_t* key, ptrdiff_t stride, in
     }
 }
 
-/* Numbers the islands that have a link. Sorts cliques, links and couplings by island. Velocities are in the
-   same order, so that those of an island stand together; those of cliques without an island are the last. */
+/* Numbers the islands that have a link. Sorts cliques, links and couplings by island. Velocities take the
+   same order, so an island is one range of them. Cliques without an island come last. */
 static int32_t icfi_find_islands(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -12619,7 +12618,7 @@ ICF_API size_t icf_world_save_bytes(const icf_world* world)
 
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
 {
-    unsigned char* start = (unsigned char*)bytes;
+    unsigned char *start = (unsigned char*)bytes, *to = start + sizeof(icfi_header);
     icfi_saved saved;
     icfi_sim s;
     int32_t i;
@@ -12628,9 +12627,11 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     icfi_sim_open(world, &s);
     saved.h = *s.header;
     (void)icfi_saved_open(&saved, start);
-    for (i = 0; i < ICFI_TABLES; i++)
-        icfi_copy_bytes(start + (saved.table[i] - start), s.tables[i],
-                        saved.h.record[i] * (size_t)saved.h.end[i]);
+    for (i = 0; i < ICFI_TABLES; i++) {
+        size_t n = saved.h.record[i] * (size_t)saved.h.end[i];
+        icfi_copy_bytes(to, s.tables[i], n);
+        to += n;
+    }
     saved.h.checksum = icfi_checksum(&saved);
     ICFI_MEMCPY(start, &saved.h, sizeof saved.h);
     return ICF_RESULT_OK;
@@ -13634,7 +13635,6 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
         icfi_find_speeds(s, tree, motion, mean);
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
         icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
-
         /* springs and dampers are taken at theta in symplectic Euler, too */
         icfi_state_at_theta(s, tree, v, s->blend);
         for (i = 0; i < n; i++) mean[i] = s->blend * v[i] + (1 - s->blend) * v0[i];

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CANARY 64      /* bytes behind a workspace */
-#define UNTOUCHED 0xC5 /* what is in them, and in memory before it is used */
+#define CANARY 64 /* bytes behind a workspace */
+#define UNTOUCHED \
+    0xC5 /* tests fill these bytes, and memory for the library, with this before a call */
 
 static const double gravity = 9.81;
 

@@ -44,7 +44,9 @@ static icf_transform near_identity(double by)
 typedef struct shape_pair {
     icf_shape a, b;
     icf_transform ta, tb;
-    double size, margin, tolerance; /* of both; of what is asked for; of rounding */
+    double size,
+        margin; /* the reach of both shapes together; the gap up to which a manifold has points */
+    double tolerance; /* how far rounding may move a point, m */
     icf_separation s;
 } shape_pair;
 

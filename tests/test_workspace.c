@@ -242,7 +242,7 @@ static void test_reserve_allocates_when_it_must(void)
     icf_workspace_destroy(&w);
     icf_workspace_destroy(NULL);
 
-    /* memory of the caller's is not freed, and what is needed is not taken from elsewhere */
+    /* A workspace in the caller's memory: reserve refuses to grow it, and destroy does not free it. */
     {
         double memory[8];
         TEST_CHECK(icf_workspace_init(&w, memory, sizeof memory) == ICF_RESULT_OK);

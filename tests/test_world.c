@@ -475,7 +475,8 @@ static void test_rigid_contact_of_what_is_held(void)
     }
 }
 
-/* An impulse that would send what it meets beyond all numbers is refused, and a tree that a step would send there */
+/* An impulse is refused if it would give a body a velocity that no number holds. A step is refused if forces
+   would do the same to a tree. */
 static void test_too_large(void)
 {
     const icf_vec3 push = icf_vec3_make(0, ICF_REAL_MAX / 8, 0), at = icf_vec3_make(1, 0, 0);

@@ -47,7 +47,7 @@ UTIL_UNUSED static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Is x within relative * |expected| + absolute of what it should be? */
+/* Does x differ from the expected number by at most relative * |expected| + absolute? */
 UTIL_UNUSED static int near(double x, double expected, double relative, double absolute)
 {
     return magnitude(x - expected) <= relative * magnitude(expected) + absolute;
