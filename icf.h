@@ -12618,7 +12618,7 @@ ICF_API size_t icf_world_save_bytes(const icf_world* world)
 
 ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t capacity)
 {
-    unsigned char *start = (unsigned char*)bytes, *to = start + sizeof(icfi_header);
+    unsigned char *start = (unsigned char*)bytes, *to;
     icfi_saved saved;
     icfi_sim s;
     int32_t i;
@@ -12627,6 +12627,7 @@ ICF_API icf_result icf_world_save(const icf_world* world, void* bytes, size_t ca
     icfi_sim_open(world, &s);
     saved.h = *s.header;
     (void)icfi_saved_open(&saved, start);
+    to = start + sizeof saved.h;
     for (i = 0; i < ICFI_TABLES; i++) {
         size_t n = saved.h.record[i] * (size_t)saved.h.end[i];
         icfi_copy_bytes(to, s.tables[i], n);
