@@ -234,8 +234,13 @@
    by dt v after it. Matrices of a problem are row-major, those of icf_dense_... and icf_sparse_...
    column-major.
 
+   Bodies: a free body is a clique of six velocities, that of its centre of mass and the angular velocity.
+   Say so in clique_is_body, and give 7 numbers instead of its block of A: mass and inertia. A link reads a
+   body by an icf_lever: the place of the link's point, seen from the body's centre, and a sign, -1 for A
+   and 1 for B. All in the axes of the world, or of whatever else the link uses.
+
    Links: two bodies that touch in many points need one link of six rows. Choose one reference point for
-   the link. Its K gives the velocity that body B has there, minus the velocity of body A. Give `point` of
+   the link. It reads the velocity that body B has there, minus the velocity of body A. Give `point` of
    each contact relative to the reference point. If you have the Jacobian of every contact, make each a link
    of three rows, (t1, t2, normal), and leave `point`, `normal` and `tangent` at their defaults.
 
@@ -1348,6 +1353,13 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
 // The convex solver
 // >>api-solver
 
+/* How a link reads a rigid body: `sign` times the velocity of the body's point at r from its centre of
+   mass, and, if the link has six rows, `sign` times the angular velocity. */
+typedef struct icf_lever {
+    icf_vec3 r;    /* m, in the axes of the link */
+    icf_real sign; /* 1, -1; 0: no lever, the block has numbers */
+} icf_lever;
+
 /* The solver finds v that minimises
 
        1/2 (v - v*)' A (v - v*) + sum of all potentials
@@ -1360,8 +1372,13 @@ typedef struct icf_problem {
 
     int32_t cliques;
     const int32_t* clique_sizes; /* how many velocities each owns */
-    const icf_real* mass;        /* A: the block of each clique, size x size, symmetric */
-    const icf_real* v_free;      /* v*: velocities after the step if there were no potentials */
+    /* of each clique: 1 if it is a rigid body, with six velocities: that of its centre of mass and the
+       angular velocity. NULL: none is */
+    const int32_t* clique_is_body;
+    /* A: the block of each clique, size x size, symmetric; of a body 7 numbers: mass, inertia xx, yy, zz, xy,
+       xz, yz */
+    const icf_real* mass;
+    const icf_real* v_free; /* v*: velocities after the step if there were no potentials */
     /* velocities before the step, which friction looks back to; NULL: friction looks back to the velocities
        that icf_solve starts from */
     const icf_real* v_last;
@@ -1379,8 +1396,11 @@ typedef struct icf_problem {
     /* links + 1 numbers: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
     const int32_t* link_start;
     const int32_t* block_clique; /* the clique of each block, at most once in a link */
-    const icf_real* blocks;      /* K of each, rows x size */
-    const icf_real* link_bias;   /* rows each, m/s or rad/s; NULL: 0 */
+    /* of each block: its lever, if it reads a body and its link has 3 or 6 rows. This takes less time than
+       numbers. NULL: none has one */
+    const icf_lever* block_lever;
+    const icf_real* blocks;    /* K of each block without a lever, rows x size */
+    const icf_real* link_bias; /* rows each, m/s or rad/s; NULL: 0 */
 
     int32_t contacts, rows;
     const icf_contact* contact;
@@ -6311,13 +6331,15 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // ------------------------------------------------------------------------------------------------
 // Layer 7: the convex solver: its problem
 // >>problem
-/* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_check_motion,
-   icfi_check_pattern, icfi_check_potentials, icfi_clique_times, icfi_contact_map, icfi_contact_state,
-   icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_has_levers, icfi_island, icfi_island_at,
-   icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_velocity, icfi_make_terms,
-   ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_refuse, icfi_reorder,
-   icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
-   icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role */
+/* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_block_reals,
+   icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials, icfi_clique_solve,
+   icfi_clique_times, icfi_contact_map, icfi_contact_state, icfi_factor_masses, icfi_find_islands,
+   icfi_find_scales, icfi_has_lever, icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at,
+   icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_block, icfi_link_velocity, icfi_make_terms,
+   icfi_mass_block, icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link,
+   icfi_refuse, icfi_reorder, icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout,
+   icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role,
+   icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -6396,12 +6418,10 @@ typedef struct icfi_unit {
     icf_real kr; /* k = (k0, kr axis); give = 1 / (bend + t00) */
 } icfi_unit;
 
-/* A block that reads a free body: `sign` times [I, -[r]x; 0, I]. It gives the velocity of the
-   point of the body at r from its centre, and its angular velocity if the link has six rows. sign
-   is 0 for any other block. */
+/* The lever of a block, `sign` times [I, -[r]x; 0, I]. sign is 0 for any other block. */
 typedef struct icfi_lever {
-    icf_real sign;
     icf_vec3 r;
+    icf_real sign;
     int32_t first; /* the velocities of its clique begin there */
 } icfi_lever;
 
@@ -6416,24 +6436,23 @@ enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
     piece(size_t, mass_at, c + 1)               /* its block of A, */ \
     piece(int32_t, group, c)                    /* its island, or -1, */ \
     piece(int32_t, local, c)                    /* its index in its island, */ \
-    piece(int32_t, plain, c)                    /* whether its block is [m I, 0; 0, J] */ \
     /* of each island: its cliques, links and couplings */ \
     piece(int32_t, clique_start, c + 2) piece(int32_t, cliques_of, c) \
     piece(int32_t, link_start, c + 2) piece(int32_t, link_list, l) \
     piece(int32_t, coupling_start, c + 2) piece(int32_t, coupling_list, m) \
     piece(int32_t, bias_at, l + 1)              /* of each link: its bias, */ \
     piece(int32_t, kind, l)                     /* 3 or 6 if only free bodies and contacts, else 0 */ \
-    piece(size_t, block_at, b + 1)              /* of each block: its numbers, */ \
+    piece(size_t, block_at, b)                  /* of each block: its numbers, */ \
     piece(icfi_lever, lever, b)                 /* its lever */ \
     piece(size_t, coupling_at, m + 1) \
     /* of each link: its contacts and rows */ \
     piece(int32_t, contact_start, l + 2) piece(int32_t, contact_list, (size_t)p->contacts) \
     piece(int32_t, row_start, l + 2) piece(int32_t, row_list, (size_t)p->rows) \
     piece(int32_t, key, l > m ? l : m)          /* scratch of sorting */ \
-    piece(icf_real, factor, sizes->mass)        /* of the cliques' own blocks */ \
+    piece(icf_real, factor, sizes->mass)        /* of the cliques' own blocks; of a body, its inverse */ \
     piece(icf_real, d, n)                       /* D = diag(A)^-1/2 */ \
-    /* velocities: present, v*, where the island starts (J^-1 of bodies before), the best so far, where a \
-       step begins, where the units of the interior point method are, scratch that no function keeps */ \
+    /* velocities: present, v*, where the island starts, the best so far, where a step begins, where the \
+       units of the interior point method are, scratch that no function keeps */ \
     piece(icf_real, v, n) piece(icf_real, free, n) piece(icf_real, start, n) piece(icf_real, best, n) \
     piece(icf_real, from, n) piece(icf_real, hold, n) piece(icf_real, spare, n) \
     /* v - v* and A times it, A v*, J' gamma, and the gradient; a direction and A times it */ \
@@ -6531,6 +6550,30 @@ static icf_result icfi_refuse(icf_stats* stats, icf_part part, int32_t which, ic
     return result;
 }
 
+static int icfi_is_body(const icf_problem* p, int32_t clique)
+{
+    return p->clique_is_body && p->clique_is_body[clique];
+}
+
+/* The numbers of a clique's block of A */
+static size_t icfi_mass_reals(const icf_problem* p, int32_t clique)
+{
+    const size_t n = (size_t)p->clique_sizes[clique];
+    return icfi_is_body(p, clique) ? 7 : icfi_times(n, n);
+}
+
+static int icfi_has_lever(const icf_problem* p, int32_t block)
+{
+    return p->block_lever && p->block_lever[block].sign != 0;
+}
+
+/* The numbers of a link's block */
+static size_t icfi_block_reals(const icf_problem* p, int32_t link, int32_t block)
+{
+    if (icfi_has_lever(p, block)) return 0;
+    return (size_t)p->link_rows[link] * (size_t)p->clique_sizes[p->block_clique[block]];
+}
+
 /* Adds up the sizes of a problem, and refuses sizes out of range. Every call does this first. */
 static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_stats* stats)
 {
@@ -6548,11 +6591,11 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     }
     for (i = 0; i < p->cliques; i++) {
         size_t n = (size_t)p->clique_sizes[i];
-        if (p->clique_sizes[i] < 0) {
+        if (p->clique_sizes[i] < 0 || (n != 6 && icfi_is_body(p, i))) {
             return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_BAD_ARGUMENT);
         }
         unknowns += n;
-        sizes->mass = icfi_plus(sizes->mass, icfi_times(n, n));
+        sizes->mass = icfi_plus(sizes->mass, icfi_mass_reals(p, i));
         if (n > ICFI_MOST_ROWS || unknowns > most || sizes->mass == (size_t)-1) {
             return icfi_refuse(stats, ICF_PART_CLIQUE, i, ICF_RESULT_OVERFLOW);
         }
@@ -6569,7 +6612,7 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
         edges = icfi_plus(edges, m ? icfi_times(m, m - 1) / 2 : 0);
     }
     if (p->links) sizes->blocks = p->link_start[p->links];
-    if (sizes->blocks && (!p->block_clique || !p->blocks)) {
+    if (sizes->blocks && (!p->block_clique || (!p->blocks && !p->block_lever))) {
         return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
     }
     if (rows > most || edges > most) {
@@ -6730,34 +6773,18 @@ static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t
     ICFI_WIDEST_END();
 }
 
-/* For blocks of free bodies only the lever has to be read. */
-
-/* The lever of a block m, rows x n. Its sign is 0 if m is no block of a free body. */
-static icfi_lever icfi_find_lever(int32_t rows, int32_t n, const icf_real* m)
+/* Writes the numbers of a lever's block, rows x 6. No entry is -0. */
+static void icfi_write_lever(int32_t rows, const icf_lever* l, icf_real* block)
 {
-    icfi_lever l;
-    icf_real off, one;
-    ICFI_MEMSET(&l, 0, sizeof l);
-    if (n != 6 || (rows != 3 && rows != 6) || (m[0] != 1 && m[0] != -1)) return l;
-    one = m[0];
-    if (m[7] != one || m[14] != one || m[5] != -m[15] || m[9] != -m[4] || m[16] != -m[11]) return l;
-    /* the sum of all entries that must be 0: comparing each of them takes longer */
-    off = ICF_FABS(m[1]) + ICF_FABS(m[2]) + ICF_FABS(m[3]);
-    off += ICF_FABS(m[6]) + ICF_FABS(m[8]) + ICF_FABS(m[10]);
-    off += ICF_FABS(m[12]) + ICF_FABS(m[13]) + ICF_FABS(m[17]);
-    if (rows == 6) {
-        if (m[21] != one || m[28] != one || m[35] != one) return l;
-        off +=
-            ICF_FABS(m[18]) + ICF_FABS(m[19]) + ICF_FABS(m[20]) + ICF_FABS(m[22]) + ICF_FABS(m[23]);
-        off +=
-            ICF_FABS(m[24]) + ICF_FABS(m[25]) + ICF_FABS(m[26]) + ICF_FABS(m[27]) + ICF_FABS(m[29]);
-        off +=
-            ICF_FABS(m[30]) + ICF_FABS(m[31]) + ICF_FABS(m[32]) + ICF_FABS(m[33]) + ICF_FABS(m[34]);
-    }
-    if (off != 0) return l;
-    l.sign = one;
-    l.r = icf_vec3_make(one * m[11], one * m[15], one * m[4]);
-    return l;
+    const icf_vec3 r = icf_vec3_scale(l->sign, l->r);
+    int32_t i;
+    for (i = 0; i < 6 * rows; i++) block[i] = i % 7 ? 0 : l->sign;
+    block[4] = 0 + r.z;
+    block[5] = 0 - r.y;
+    block[9] = 0 - r.z;
+    block[11] = 0 + r.x;
+    block[15] = 0 + r.y;
+    block[16] = 0 - r.x;
 }
 
 /* u += K v */
@@ -6792,23 +6819,46 @@ ICFI_FORCE_INLINE void icfi_push_lever(int32_t rows, const icfi_lever* l, const 
     to[5] += sign * x[5];
 }
 
-/* ---- checks: every input of the caller is looked at once ---- */
-
-/* Whether a body's block is positive on its diagonal, and symmetric to the bit. Nearly all are. */
-static int icfi_is_body_block(const icf_real* a)
+/* Writes [m I, 0; 0, J] from the 7 numbers of a body. */
+static void icfi_write_body(const icf_real m[7], icf_real a[36])
 {
-    return a[0] > 0 && a[7] > 0 && a[14] > 0 && a[21] > 0 && a[28] > 0 && a[35] > 0 &&
-           a[1] == a[6] && a[2] == a[12] && a[3] == a[18] && a[4] == a[24] && a[5] == a[30] &&
-           a[8] == a[13] && a[9] == a[19] && a[10] == a[25] && a[11] == a[31] && a[15] == a[20] &&
-           a[16] == a[26] && a[17] == a[32] && a[22] == a[27] && a[23] == a[33] && a[29] == a[34];
+    int32_t i;
+    for (i = 0; i < 36; i++) a[i] = 0;
+    a[0] = a[7] = a[14] = m[0];
+    a[21] = m[1];
+    a[28] = m[2];
+    a[35] = m[3];
+    a[22] = a[27] = m[4];
+    a[23] = a[33] = m[5];
+    a[29] = a[34] = m[6];
 }
 
-static icf_result icfi_check_block(int32_t n, const icf_real* a)
+/* The block of a clique in A, size x size; of a body it is written into `room` */
+static const icf_real* icfi_mass_block(const icf_problem* p, int32_t clique, const icf_real* mass,
+                                       icf_real room[36])
+{
+    if (!icfi_is_body(p, clique)) return mass;
+    icfi_write_body(mass, room);
+    return room;
+}
+
+/* The block of a link, rows x size, whose numbers begin at `at`; of a lever it is written into `room` */
+static const icf_real* icfi_link_block(const icf_problem* p, int32_t link, int32_t block, size_t at,
+                                       icf_real room[36])
+{
+    if (!icfi_has_lever(p, block)) return p->blocks + at;
+    icfi_write_lever(p->link_rows[link], p->block_lever + block, room);
+    return room;
+}
+
+/* ---- checks: every input of the caller is looked at once ---- */
+
+static icf_result icfi_check_block(const icf_problem* p, int32_t clique, const icf_real* a)
 {
     const icf_real *row = a, *column;
-    int32_t i, j;
-    if (!icfi_all_finite((size_t)n * (size_t)n, a)) return ICF_RESULT_NOT_FINITE;
-    if (n == 6 && icfi_is_body_block(a)) return ICF_RESULT_OK;
+    int32_t n = p->clique_sizes[clique], i, j;
+    if (!icfi_all_finite(icfi_mass_reals(p, clique), a)) return ICF_RESULT_NOT_FINITE;
+    if (icfi_is_body(p, clique)) return ICF_RESULT_OK; /* what else it needs, its inverse tells */
     for (i = 0; i < n; i++) {
         if (!(a[i * n + i] > 0)) return ICF_RESULT_NOT_SPD;
     }
@@ -6832,9 +6882,8 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
     int32_t i, k, e;
     size_t at = 0;
     for (i = 0; i < p->cliques; i++) {
-        size_t n = (size_t)p->clique_sizes[i];
         s->mass_at[i] = at;
-        at += n * n;
+        at += icfi_mass_reals(p, i);
     }
     for (i = 0, at = 0; i < p->couplings; i++) {
         int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
@@ -6856,10 +6905,11 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
             }
             s->local[c] = i;
             s->block_at[k] = at;
-            at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[c];
+            at += icfi_block_reals(p, i, k);
+            if (at && !p->blocks)
+                return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_BAD_ARGUMENT);
         }
     }
-    s->block_at[s->sizes.blocks] = at;
     return ICF_RESULT_OK;
 }
 
@@ -6884,8 +6934,16 @@ static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32
     if (rows == 3) s[0] = 0; /* the last row is read as a vector of four, too */
 }
 
-/* Checks the numbers of links, and finds the levers. In a block with a lever, only r can be other than
-   finite. */
+static icf_result icfi_check_lever(const icf_problem* p, int32_t rows, int32_t clique,
+                                   const icf_lever* l)
+{
+    if (!icfi_finite3(l->r.x, l->r.y, l->r.z)) return ICF_RESULT_NOT_FINITE;
+    return (l->sign == 1 || l->sign == -1) && (rows == 3 || rows == 6) && icfi_is_body(p, clique)
+               ? ICF_RESULT_OK
+               : ICF_RESULT_BAD_ARGUMENT;
+}
+
+/* Checks the numbers of links, and copies the levers. */
 static icf_result icfi_check_links(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6896,21 +6954,25 @@ static icf_result icfi_check_links(icfi_solve* s)
             return icfi_refuse(s->stats, ICF_PART_LINK, i, ICF_RESULT_NOT_FINITE);
         }
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            int32_t n = p->clique_sizes[p->block_clique[k]];
-            const icf_real* block = p->blocks + s->block_at[k];
-            icfi_lever l = icfi_find_lever(rows, n, block);
-            l.first = s->first[p->block_clique[k]];
-            s->lever[k] = l;
-            if (l.sign != 0 ? !icfi_finite3(l.r.x, l.r.y, l.r.z)
-                            : !icfi_all_finite((size_t)rows * (size_t)n, block)) {
-                return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_NOT_FINITE);
+            const int32_t c = p->block_clique[k];
+            const size_t reals = icfi_block_reals(p, i, k);
+            icf_result result = ICF_RESULT_OK;
+            s->lever[k].sign = 0;
+            if (icfi_has_lever(p, k)) {
+                result = icfi_check_lever(p, rows, c, p->block_lever + k);
+                s->lever[k].sign = p->block_lever[k].sign;
+                s->lever[k].r = p->block_lever[k].r;
+                s->lever[k].first = s->first[c];
+            } else if (reals && !icfi_all_finite(reals, p->blocks + s->block_at[k])) {
+                result = ICF_RESULT_NOT_FINITE;
             }
+            if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_BLOCK, k, result);
         }
     }
     return ICF_RESULT_OK;
 }
 
-/* Checks the numbers of couplings, links, contacts and rows. Makes levers and contact maps on the way. */
+/* Checks the numbers of couplings, links, contacts and rows. Copies levers, makes contact maps on the way. */
 static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 {
     const icf_problem* p = s->p;
@@ -6972,9 +7034,9 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     for (i = 0; i < p->cliques; i++) {
         int32_t n = p->clique_sizes[i];
         size_t c = (size_t)n, at = s->mass_at[i];
-        result = icfi_check_block(n, p->mass + at);
+        result = icfi_check_block(p, i, p->mass + at);
         if (result == ICF_RESULT_OK && p->mass_bound)
-            result = icfi_check_block(n, p->mass_bound + at);
+            result = icfi_check_block(p, i, p->mass_bound + at);
         if (result == ICF_RESULT_OK && n &&
             (!icfi_all_finite(c, p->v_free + f) || !icfi_all_finite(c, v + f) ||
              (p->v_last && !icfi_all_finite(c, p->v_last + f)))) {
@@ -6986,17 +7048,26 @@ static ICFI_NOINLINE icf_result icfi_check_motion(icfi_solve* s, const icf_real*
     return ICF_RESULT_OK;
 }
 
-/* Factors a block [m I, 0; 0, J] in place, with the result of icf_dense_factor. There six divisions wait
-   for one another, here only three. Returns 0 for another block, or if a pivot is not good. */
-static int icfi_factor_body(icf_real* a)
+/* The inverse of a body's block: 1 / m, and J^-1 from J = L D L'. Answers 0 if a pivot is not good. */
+static int icfi_invert_body(const icf_real m[7], icf_real inverse[7])
 {
-    icf_real l[3], inverse[3], off;
-    off = ICF_FABS(a[1]) + ICF_FABS(a[2]) + ICF_FABS(a[3]) + ICF_FABS(a[4]);
-    off += ICF_FABS(a[5]) + ICF_FABS(a[8]) + ICF_FABS(a[9]) + ICF_FABS(a[10]);
-    off += ICF_FABS(a[11]) + ICF_FABS(a[15]) + ICF_FABS(a[16]) + ICF_FABS(a[17]);
-    if (off != 0 || a[7] != a[0] || a[14] != a[0] || !icfi_good_pivot(a[0])) return 0;
-    if (icfi_block3(a + 21, 6, l, inverse, 1) >= 0) return 0;
-    a[0] = a[7] = a[14] = 1 / a[0];
+    icf_real j[9], l[3], d[3];
+    j[0] = m[1];
+    j[1] = m[4];
+    j[2] = m[5];
+    j[4] = m[2];
+    j[5] = m[6];
+    j[8] = m[3];
+    if (!icfi_good_pivot(m[0]) || icfi_block3(j, 3, l, d, 0) >= 0) return 0;
+    /* below its ones, L^-1 = [-l0; l0 l2 - l1, -l2] */
+    l[1] = l[0] * l[2] - l[1];
+    inverse[0] = 1 / m[0];
+    inverse[1] = d[0] + l[0] * l[0] * d[1] + l[1] * l[1] * d[2];
+    inverse[2] = d[1] + l[2] * l[2] * d[2];
+    inverse[3] = d[2];
+    inverse[4] = -l[0] * d[1] - l[1] * l[2] * d[2];
+    inverse[5] = l[1] * d[2];
+    inverse[6] = -l[2] * d[2];
     return 1;
 }
 
@@ -7004,35 +7075,54 @@ static int icfi_factor_body(icf_real* a)
    bound, and keeps the factor of its block for icf_sensitivity. */
 static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
 {
-    int32_t i, plain;
+    int32_t i;
     for (i = 0; i < s->p->cliques; i++) {
-        int32_t n = s->p->clique_sizes[i];
+        const int32_t n = s->p->clique_sizes[i];
+        const icf_real* block = blocks + s->mass_at[i];
         icf_real* factor = s->factor + s->mass_at[i];
-        if (blocks != s->p->mass && s->group[i] < 0) continue;
-        if (n)
-            ICFI_MEMCPY(factor, blocks + s->mass_at[i], (size_t)n * (size_t)n * sizeof(icf_real));
-        plain = n == 6 && icfi_factor_body(factor);
-        if (blocks == s->p->mass) s->plain[i] = plain;
-        if (plain) continue;
-        if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) {
-            return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
+        int good;
+        if (!n || (blocks != s->p->mass && s->group[i] < 0)) continue;
+        if (icfi_is_body(s->p, i)) {
+            good = icfi_invert_body(block, factor);
+        } else {
+            ICFI_MEMCPY(factor, block, (size_t)n * (size_t)n * sizeof(icf_real));
+            good = icf_dense_factor(n, factor, n, NULL) == ICF_RESULT_OK;
         }
+        if (!good) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
     }
     return ICF_RESULT_OK;
+}
+
+/* y = B x for the 7 numbers of a body's block or of its inverse; y may be x */
+static void icfi_body_times(const icf_real b[7], const icf_real* x, icf_real* y)
+{
+    const icf_real a0 = x[3], a1 = x[4], a2 = x[5];
+    y[0] = b[0] * x[0];
+    y[1] = b[0] * x[1];
+    y[2] = b[0] * x[2];
+    y[3] = b[1] * a0 + b[4] * a1 + b[5] * a2;
+    y[4] = b[4] * a0 + b[2] * a1 + b[6] * a2;
+    y[5] = b[5] * a0 + b[6] * a1 + b[3] * a2;
+}
+
+/* x = A^-1 x of a clique by itself */
+static void icfi_clique_solve(const icfi_solve* s, int32_t c, icf_real* x)
+{
+    const int32_t n = s->p->clique_sizes[c];
+    if (icfi_is_body(s->p, c)) {
+        icfi_body_times(s->factor + s->mass_at[c], x, x);
+    } else {
+        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, x, 1, n);
+    }
 }
 
 /* y = A x of a clique by itself */
 static void icfi_clique_times(const icfi_solve* s, int32_t c, const icf_real* x, icf_real* y)
 {
     int32_t n = s->p->clique_sizes[c], j;
-    const icf_real *a = s->p->mass + s->mass_at[c], *b = a + 21;
-    if (s->plain[c]) {
-        y[0] = a[0] * x[0];
-        y[1] = a[0] * x[1];
-        y[2] = a[0] * x[2];
-        y[3] = b[0] * x[3] + b[1] * x[4] + b[2] * x[5];
-        y[4] = b[6] * x[3] + b[7] * x[4] + b[8] * x[5];
-        y[5] = b[12] * x[3] + b[13] * x[4] + b[14] * x[5];
+    const icf_real* a = s->p->mass + s->mass_at[c];
+    if (icfi_is_body(s->p, c)) {
+        icfi_body_times(a, x, y);
         return;
     }
     if (n <= 8) {
@@ -7055,9 +7145,10 @@ static void icfi_find_scales(icfi_solve* s)
         const icf_real* a = s->p->mass + s->mass_at[i];
         icf_real last = 0, d = 0;
         for (j = 0; j < n; j++) {
+            const icf_real m = icfi_is_body(s->p, i) ? a[j < 3 ? 0 : j - 2] : a[j * n + j];
             /* a body has its mass three times: one root does */
-            if (a[j * n + j] != last) {
-                last = a[j * n + j];
+            if (m != last) {
+                last = m;
                 d = 1 / ICF_SQRT(last);
             }
             s->d[s->first[i] + j] = d;
@@ -7248,40 +7339,23 @@ static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, cons
     }
 }
 
-/* J^-1 (xx, xy, xz, yy, yz, zz) of a body whose A is [m I, 0; 0, J], from its factor, which holds L D
-   below 1 / D */
-static void icfi_invert_body(const icf_real* factor, icf_real inverse[6])
+/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of a lever, with X = -[r]x, and the inverse of the
+   body's block */
+static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, const icf_real inverse[7], icf_real* w)
 {
-    const icf_real *a = factor + 18, *b = factor + 24, *c = factor + 30;
-    icf_real l[3], d0 = a[3], d1 = b[4], d2 = c[5];
-    /* L^-1 below its ones */
-    l[0] = -a[4] * d0;
-    l[2] = -b[5] * d1;
-    l[1] = -a[5] * d0 + l[2] * l[0];
-    inverse[0] = d0 + l[0] * l[0] * d1 + l[1] * l[1] * d2;
-    inverse[1] = l[0] * d1 + l[1] * l[2] * d2;
-    inverse[2] = l[1] * d2;
-    inverse[3] = d1 + l[2] * l[2] * d2;
-    inverse[4] = l[2] * d2;
-    inverse[5] = d2;
-}
-
-/* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of such a body, with X = -[r]x and light = 1 / m */
-static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, const icf_real j[6],
-                                   icf_real* w)
-{
+    const icf_real light = inverse[0], *j = inverse + 1;
     icf_real q[9], *lower = w + 18;
     int32_t i;
     /* columns of X J^-1 */
-    q[0] = j[1] * r.z - j[2] * r.y;
-    q[3] = j[2] * r.x - j[0] * r.z;
-    q[6] = j[0] * r.y - j[1] * r.x;
-    q[1] = j[3] * r.z - j[4] * r.y;
-    q[4] = j[4] * r.x - j[1] * r.z;
-    q[7] = j[1] * r.y - j[3] * r.x;
-    q[2] = j[4] * r.z - j[5] * r.y;
-    q[5] = j[5] * r.x - j[2] * r.z;
-    q[8] = j[2] * r.y - j[4] * r.x;
+    q[0] = j[3] * r.z - j[4] * r.y;
+    q[3] = j[4] * r.x - j[0] * r.z;
+    q[6] = j[0] * r.y - j[3] * r.x;
+    q[1] = j[1] * r.z - j[5] * r.y;
+    q[4] = j[5] * r.x - j[3] * r.z;
+    q[7] = j[3] * r.y - j[1] * r.x;
+    q[2] = j[5] * r.z - j[2] * r.y;
+    q[5] = j[2] * r.x - j[4] * r.z;
+    q[8] = j[4] * r.y - j[5] * r.x;
     for (i = 0; i < 3; i++, w += rows) {
         const icf_real* x = q + 3 * i;
         w[0] += x[1] * r.z - x[2] * r.y;
@@ -7298,14 +7372,14 @@ static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, icf_real light, con
     }
     if (rows < 6) return;
     lower[3] += j[0];
-    lower[4] += j[1];
-    lower[5] += j[2];
-    lower[9] += j[1];
-    lower[10] += j[3];
-    lower[11] += j[4];
-    lower[15] += j[2];
-    lower[16] += j[4];
-    lower[17] += j[5];
+    lower[4] += j[3];
+    lower[5] += j[4];
+    lower[9] += j[3];
+    lower[10] += j[1];
+    lower[11] += j[5];
+    lower[15] += j[4];
+    lower[16] += j[5];
+    lower[17] += j[2];
 }
 
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
@@ -7316,18 +7390,19 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
     for (i = 0; i < rows * rows; i++) w[i] = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         int32_t c = p->block_clique[k], n = p->clique_sizes[c];
-        const icf_real *block = p->blocks + s->block_at[k], *inverse = s->start + s->first[c];
+        const icf_real* block;
         if (!n) continue;
-        if (s->lever[k].sign != 0 && s->plain[c]) {
-            icfi_add_body_delassus(rows, s->lever[k].r, s->factor[s->mass_at[c]], inverse, w);
+        if (s->lever[k].sign != 0) {
+            icfi_add_body_delassus(rows, s->lever[k].r, s->factor + s->mass_at[c], w);
             continue;
         }
+        block = p->blocks + s->block_at[k];
         ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
         if (n > 8) {
             icfi_add_delassus(s, rows, n, s->factor + s->mass_at[c], w);
             continue;
         }
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, s->scratch, rows, n);
+        for (i = 0; i < rows; i++) icfi_clique_solve(s, c, s->scratch + i * n);
         for (i = 0; i < rows; i++) {
             for (j = 0; j < rows; j++) {
                 icf_real sum = 0;
@@ -7369,7 +7444,7 @@ static icf_real icfi_point_w(icf_vec3 p, const icf_real w[36])
     return icfi_block_w(block, 3);
 }
 
-/* The same for a point of a link with such bodies only. It makes X J^-1 X' for this point, not the whole
+/* The same for a point of a link with levers only. It makes X J^-1 X' for this point, not the whole
    W. */
 static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
 {
@@ -7377,38 +7452,27 @@ static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
                      *end = s->lever + s->p->link_start[link + 1];
     icf_real xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, square;
     for (; l < end; l++) {
-        const icf_real* j = s->start + l->first;
-        const icf_real light = s->factor[s->mass_at[s->p->block_clique[l - s->lever]]];
+        const icf_real* inverse = s->factor + s->mass_at[s->p->block_clique[l - s->lever]];
+        const icf_real light = inverse[0], *j = inverse + 1;
         icf_real x = l->r.x + p.x, y = l->r.y + p.y, z = l->r.z + p.z, a, b, c;
         /* rows of X J^-1 */
-        a = j[1] * z - j[2] * y;
-        b = j[3] * z - j[4] * y;
-        c = j[4] * z - j[5] * y;
+        a = j[3] * z - j[4] * y;
+        b = j[1] * z - j[5] * y;
+        c = j[5] * z - j[2] * y;
         xx += light + (b * z - c * y);
         xy += c * x - a * z;
         xz += a * y - b * x;
-        a = j[2] * x - j[0] * z;
-        b = j[4] * x - j[1] * z;
-        c = j[5] * x - j[2] * z;
+        a = j[4] * x - j[0] * z;
+        b = j[5] * x - j[3] * z;
+        c = j[2] * x - j[4] * z;
         yy += light + (c * x - a * z);
         yz += a * y - b * x;
-        a = j[0] * y - j[1] * x;
-        b = j[1] * y - j[3] * x;
+        a = j[0] * y - j[3] * x;
+        b = j[3] * y - j[1] * x;
         zz += light + (a * y - b * x);
     }
     square = xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz);
     return ICF_SQRT(square) / 3;
-}
-
-/* Whether icfi_bodies_w can be used for a link */
-static int icfi_is_of_bodies(const icfi_solve* s, int32_t link)
-{
-    int32_t k;
-    if (!s->kind[link]) return 0;
-    for (k = s->p->link_start[link]; k < s->p->link_start[link + 1]; k++) {
-        if (!s->plain[s->p->block_clique[k]]) return 0;
-    }
-    return 1;
 }
 
 /* S u + bias of a contact at the start of the step */
@@ -7444,10 +7508,9 @@ static const icf_real icfi_room_at_rest = ICF_R(1e6);
 #endif
 static const icf_real icfi_room_in_blow = 10;
 
-/* `bodies` is icfi_is_of_bodies. `w` is W of the link; it is set only without `bodies`, or for torsion or
-   rolling. */
-static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, int bodies,
-                                    const icf_real* u0, const icf_real* w)
+/* `w` is W of the link; it is set only if the link is not of bodies alone, or for torsion or rolling. */
+static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
+                                    const icf_real* w)
 {
     const icf_contact* c = s->p->contact + index;
     icfi_contact_state* state = s->contact + index;
@@ -7469,9 +7532,9 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     icfi_start_velocity(state, rows, u0, v0);
     state->w = c->effective_mass_inverse;
     if (state->w == 0) {
-        state->w = bodies      ? icfi_bodies_w(s, link, c->point)
-                   : rows == 6 ? icfi_point_w(c->point, w)
-                               : icfi_block_w(w, 3);
+        state->w = s->kind[link] ? icfi_bodies_w(s, link, c->point)
+                   : rows == 6   ? icfi_point_w(c->point, w)
+                                 : icfi_block_w(w, 3);
     }
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
     result = icfi_contact_term(c, s->p->dt, state->w, icfi_hardest(state->w, icfi_room_at_rest),
@@ -7504,26 +7567,21 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
     int32_t link, k;
     icf_result result;
     if (p->v_last) icfi_reorder(s, p->v_last, s->from, 0);
-    /* s->start has no use yet: it holds J^-1 of bodies */
-    for (k = 0; k < p->cliques; k++) {
-        if (s->plain[k]) icfi_invert_body(s->factor + s->mass_at[k], s->start + s->first[k]);
-    }
     for (link = 0; link < p->links; link++) {
         int32_t first = s->contact_start[link], end = s->contact_start[link + 1];
         int32_t rows = p->link_rows[link], row = s->row_start[link],
                 row_end = s->row_start[link + 1];
         icf_real u0[6], w[36];
-        int bodies, spins = 0;
+        int spins = 0;
         if (first == end && row == row_end) continue;
         icfi_link_velocity(s, link, last, u0);
-        bodies = icfi_is_of_bodies(s, link);
-        for (k = first; bodies && !spins && k < end; k++) {
+        for (k = first; s->kind[link] && !spins && k < end; k++) {
             const icf_contact* c = p->contact + s->contact_list[k];
             spins = c->rolling > 0 || c->torsion > 0;
         }
-        if (!bodies || spins) icfi_link_delassus(s, link, w);
+        if (!s->kind[link] || spins) icfi_link_delassus(s, link, w);
         for (k = first; k < end; k++) {
-            result = icfi_make_contact(s, s->contact_list[k], link, bodies, u0, w);
+            result = icfi_make_contact(s, s->contact_list[k], link, u0, w);
             if (result != ICF_RESULT_OK) {
                 return icfi_refuse(s->stats, ICF_PART_CONTACT, s->contact_list[k], result);
             }
@@ -7643,20 +7701,21 @@ static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32
 {
     const icf_problem* p = s->p;
     int32_t a, b, ld, rows = p->link_rows[link];
-    icf_real turned[36], *to;
+    icf_real turned[36], room[36], other_room[36], *to;
     /* W is symmetric but for rounding */
     for (a = 0; a < rows; a++) {
         for (b = 0; b < rows; b++) turned[a * rows + b] = w[b * rows + a];
     }
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
         int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
-        const icf_real* block = p->blocks + s->block_at[b];
+        const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
         /* T = W K_b, rows x nb */
         if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
         icfi_add_product(rows, nb, block, rows, turned, s->scratch, nb);
         for (a = p->link_start[link]; a <= b; a++) {
             int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
-            const icf_real* other = p->blocks + s->block_at[a];
+            const icf_real* other =
+                a == b ? block : icfi_link_block(p, link, a, s->block_at[a], other_room);
             to = icfi_island_block(island, s->local[ca], s->local[cb], a == b ? 0 : (*edge)++, &ld);
             if (!to) continue;
             if (ld > 0) {
@@ -8267,8 +8326,8 @@ static void icfi_own_solve(const icfi_solve* s, const icfi_island* island, icf_r
 {
     int32_t k;
     for (k = 0; k < island->cliques; k++) {
-        int32_t c = island->clique[k], n = s->p->clique_sizes[c];
-        (void)icf_dense_solve(n, s->factor + s->mass_at[c], n, x + s->first[c], 1, n);
+        int32_t c = island->clique[k];
+        icfi_clique_solve(s, c, x + s->first[c]);
     }
 }
 
@@ -8296,14 +8355,17 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
+    const icf_real* mass;
+    icf_real room[36];
     int32_t k;
     if (island->dense) {
         int32_t all = island->unknowns, n, j;
         if (all) ICFI_MEMSET(island->dense, 0, (size_t)all * (size_t)all * sizeof(icf_real));
         for (k = 0; k < island->cliques; k++) {
-            const icf_real* mass = p->mass + s->mass_at[island->clique[k]];
+            const int32_t c = island->clique[k];
             icf_real* to = island->dense + (ptrdiff_t)(all + 1) * island->place[k];
-            n = p->clique_sizes[island->clique[k]];
+            n = p->clique_sizes[c];
+            mass = icfi_mass_block(p, c, p->mass + s->mass_at[c], room);
             for (j = 0; j < n; j++, to += all, mass += n)
                 ICFI_MEMCPY(to, mass, (size_t)n * sizeof(icf_real));
         }
@@ -8311,8 +8373,8 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
         (void)icf_sparse_begin(&island->sparse);
         for (k = 0; k < island->cliques; k++) {
             int32_t c = island->clique[k];
-            (void)icf_sparse_add_diagonal(&island->sparse, k, p->mass + s->mass_at[c],
-                                          p->clique_sizes[c]);
+            mass = icfi_mass_block(p, c, p->mass + s->mass_at[c], room);
+            (void)icf_sparse_add_diagonal(&island->sparse, k, mass, p->clique_sizes[c]);
         }
         for (k = 0; k < island->couplings; k++) {
             /* row-major is the transposed block by columns; so the edge was given turned */
@@ -8795,12 +8857,13 @@ static void icfi_sum_terms(const icfi_solve* s, int32_t link, icf_real* terms)
 {
     const icf_problem* p = s->p;
     int32_t rows = p->link_rows[link], b, i, at;
+    icf_real room[36];
     for (i = 0; i < rows; i++) {
         terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
     }
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
         int32_t c = p->block_clique[b], n = p->clique_sizes[c];
-        const icf_real* block = p->blocks + s->block_at[b];
+        const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
         for (at = 0; at < rows * n; at++) {
             terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
         }
@@ -8823,7 +8886,7 @@ static void icfi_add_sizes(const icfi_contact_state* c, int32_t rows, icf_real* 
 static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_velocities)
 {
     const icf_problem* p = s->p;
-    icf_real* noise = s->spare;
+    icf_real *noise = s->spare, room[36];
     icf_real sum = 0;
     int32_t k, j, b, i, at;
     for (i = island->begin; i < island->end; i++) {
@@ -8845,7 +8908,7 @@ static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_v
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
             int32_t c = p->block_clique[b], n = p->clique_sizes[c];
-            const icf_real* block = p->blocks + s->block_at[b];
+            const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
             for (at = 0; at < rows * n; at++) {
                 noise[s->first[c] + at % n] += ICF_FABS(block[at]) * gamma[at / n];
             }
@@ -10030,7 +10093,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: the solve
 // >>solve
-/* Offers to those below: icfi_check_asked, icfi_find_block, icfi_open, icfi_open_island */
+/* Offers to those below: icfi_check_asked, icfi_check_blocks, icfi_find_block, icfi_open, icfi_open_island
+   */
 
 /* An island is solved in phases. Newton's method is fast near the answer, the interior point method far from
    it. A phase ends when its work is done, and names the next phase:
@@ -10204,7 +10268,8 @@ static icfi_phase icfi_finish(icfi_solve* s, icfi_island* island, const icfi_cou
 {
     island->stop = stop;
     if (!icfi_is_short(s, island)) return ICFI_PHASE_END;
-    if (c->detours < ICFI_DETOURS) return ICFI_PHASE_AROUND;
+    if (c->detours < ICFI_DETOURS && icfi_out_of_budget(s, island) == ICF_STOP_NONE)
+        return ICFI_PHASE_AROUND;
     island->stop = ICF_STOP_SHORT;
     return ICFI_PHASE_END;
 }
@@ -10708,9 +10773,9 @@ static icf_real icfi_mass_bound(icfi_solve* s)
         /* |La^-1 C Lb'^-1|_F^2 = trace(A^-1 C B^-1 C'), one column of C' at a time */
         for (i = 0; i < na; i++) {
             ICFI_MEMCPY(x, block + i * nb, (size_t)nb * sizeof(icf_real));
-            (void)icf_dense_solve(nb, s->factor + s->mass_at[b], nb, x, 1, nb);
+            icfi_clique_solve(s, b, x);
             icfi_apply(na, nb, block, x, y, 0);
-            (void)icf_dense_solve(na, s->factor + s->mass_at[a], na, y, 1, na);
+            icfi_clique_solve(s, a, y);
             trace += y[i];
         }
         trace = ICF_SQRT(icfi_max(trace, 0));
@@ -11025,18 +11090,39 @@ ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_
 
 /* ---- Jacobians and Delassus blocks on request ---- */
 
-/* The block of a link for a clique, rows x size; NULL if there is none */
-static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique)
+/* The block of a link for a clique, rows x size, perhaps in `room`; NULL if there is none */
+static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique,
+                                       icf_real room[36])
 {
     size_t at = 0;
     int32_t i, k;
     for (i = 0; i <= link; i++) {
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            if (i == link && p->block_clique[k] == clique) return p->blocks + at;
-            at += (size_t)p->link_rows[i] * (size_t)p->clique_sizes[p->block_clique[k]];
+            if (i == link && p->block_clique[k] == clique)
+                return icfi_link_block(p, link, k, at, room);
+            at += icfi_block_reals(p, i, k);
         }
     }
     return NULL;
+}
+
+/* Checks what a walk through all blocks of links reads. */
+static icf_result icfi_check_blocks(const icf_problem* p)
+{
+    size_t reals = 0;
+    int32_t i, k;
+    for (i = 0; i < p->links; i++) {
+        for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
+            const int32_t c = p->block_clique[k];
+            if (c < 0 || c >= p->cliques) return ICF_RESULT_BAD_ARGUMENT;
+            if (icfi_has_lever(p, k) &&
+                icfi_check_lever(p, p->link_rows[i], c, p->block_lever + k) ==
+                    ICF_RESULT_BAD_ARGUMENT)
+                return ICF_RESULT_BAD_ARGUMENT;
+            reals += icfi_block_reals(p, i, k);
+        }
+    }
+    return reals && !p->blocks ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
 }
 
 /* Checks everything that the Jacobian of a contact reads: the sizes, the contact's own fields, and its
@@ -11051,10 +11137,8 @@ static icf_result icfi_check_asked(const icf_problem* p, int32_t contact, icf_ve
     icf_result result = p ? icfi_sum_sizes(p, &sizes, &stats) : ICF_RESULT_BAD_ARGUMENT;
     if (result != ICF_RESULT_OK) return result;
     if (contact < 0 || contact >= p->contacts) return ICF_RESULT_BAD_ARGUMENT;
-    for (k = 0; k < sizes.blocks; k++) {
-        if (p->block_clique[k] < 0 || p->block_clique[k] >= p->cliques)
-            return ICF_RESULT_BAD_ARGUMENT;
-    }
+    result = icfi_check_blocks(p);
+    if (result != ICF_RESULT_OK) return result;
     c = p->contact + contact;
     result = icfi_contact_check(c, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
@@ -11067,7 +11151,7 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
 {
     const icf_problem* p = problem;
     const icf_real* block;
-    icf_real s[18], bias[3];
+    icf_real s[18], bias[3], room[36];
     int32_t i, j, k, n, rows;
     icf_vec3 axes[3];
     icf_result result = icfi_check_asked(p, contact, axes);
@@ -11075,7 +11159,7 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
     if (clique < 0 || clique >= p->cliques || !jacobian) return ICF_RESULT_BAD_ARGUMENT;
     n = p->clique_sizes[clique];
     rows = p->link_rows[p->contact[contact].link];
-    block = icfi_find_block(p, p->contact[contact].link, clique);
+    block = icfi_find_block(p, p->contact[contact].link, clique, room);
     icfi_contact_map(p->contact + contact, axes, rows, s, bias);
     for (i = 0; i < 3; i++) {
         for (j = 0; j < n; j++) {
@@ -11093,7 +11177,7 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
     const icf_problem* p = problem;
     icf_vec3 axes[3];
     icf_result result = icfi_check_asked(p, i, axes);
-    icf_real sum[9];
+    icf_real sum[9], room[36];
     int32_t link, k, a, b, q;
     if (result == ICF_RESULT_OK) result = icfi_check_asked(p, j, axes);
     if (result != ICF_RESULT_OK) return result;
@@ -11105,15 +11189,15 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
         size_t reals = (size_t)n * (size_t)n, at = 0;
         icfi_arena arena = icfi_arena_over(workspace->memory, workspace->bytes);
         icf_real *factor, *ji, *jj;
-        if (!n || !icfi_find_block(p, p->contact[j].link, c)) continue;
-        for (e = 0; e < c; e++) at += (size_t)p->clique_sizes[e] * (size_t)p->clique_sizes[e];
+        if (!n || !icfi_find_block(p, p->contact[j].link, c, room)) continue;
+        for (e = 0; e < c; e++) at += icfi_mass_reals(p, e);
         factor = ICFI_AT(icf_real, workspace->memory,
                          icfi_arena_take(&arena, reals + 6 * (size_t)n, sizeof(icf_real)));
         if (arena.result != ICF_RESULT_OK) return arena.result;
         workspace->state = 0;
         ji = factor + reals;
         jj = ji + 3 * n;
-        ICFI_MEMCPY(factor, p->mass + at, reals * sizeof(icf_real));
+        ICFI_MEMCPY(factor, icfi_mass_block(p, c, p->mass + at, room), reals * sizeof(icf_real));
         if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK) return ICF_RESULT_NOT_SPD;
         (void)icf_contact_jacobian(p, i, c, ji);
         (void)icf_contact_jacobian(p, j, c, jj);
@@ -11304,16 +11388,30 @@ static ICFI_NOINLINE void icfi_write_matrix(icfi_text* t, int32_t rows, int32_t 
     }
 }
 
-/* One matrix for each clique: its block of A (square) or its velocities */
-static ICFI_NOINLINE void icfi_write_cliques(icfi_text* t, const char* word, const icf_problem* p,
-                                             int square, const icf_real* x)
+/* The velocities of each clique, a line for each */
+static ICFI_NOINLINE void icfi_write_velocities(icfi_text* t, const char* word,
+                                                const icf_problem* p, const icf_real* v)
 {
     int32_t i;
     icfi_write_words(t, word);
     for (i = 0; i < p->cliques; i++) {
-        int32_t n = p->clique_sizes[i], rows = square ? n : 1;
-        icfi_write_matrix(t, rows, n, x);
-        if (n) x += (size_t)rows * (size_t)n;
+        int32_t n = p->clique_sizes[i];
+        icfi_write_matrix(t, 1, n, v);
+        if (n) v += n;
+    }
+}
+
+/* The block of A of each clique, or of the bound */
+static ICFI_NOINLINE void icfi_write_masses(icfi_text* t, const char* word, const icf_problem* p,
+                                            const icf_real* mass)
+{
+    int32_t i;
+    icfi_write_words(t, word);
+    for (i = 0; i < p->cliques; i++) {
+        int32_t n = p->clique_sizes[i], body = icfi_is_body(p, i);
+        if (body) icfi_write_words(t, "BODY");
+        icfi_write_matrix(t, body ? 1 : n, body ? 7 : n, mass);
+        mass += icfi_mass_reals(p, i);
     }
 }
 
@@ -11356,6 +11454,7 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
     const int32_t counts[] = {p->cliques,    sizes->unknowns, p->couplings, p->links,
                               sizes->blocks, p->contacts,     p->rows};
     const icf_real *block = p->coupling_blocks, *bias = p->link_bias;
+    size_t at = 0;
     int32_t i, k;
     icfi_write_words(t, sizeof(icf_real) == 8 ? "ICFP 2 64" : "ICFP 2 32");
     for (i = 0; i < 7; i++) icfi_write_integer(t, counts[i]);
@@ -11364,11 +11463,11 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
     icfi_write_structs(t, icfi_option_names, 1, options, sizeof *options);
     icfi_write_words(t, "CLIQUES");
     for (i = 0; i < p->cliques; i++) icfi_write_integer(t, p->clique_sizes[i]);
-    icfi_write_cliques(t, "\n", p, 1, p->mass);
-    icfi_write_cliques(t, "FREE\n", p, 0, p->v_free);
-    icfi_write_cliques(t, "LAST\n", p, 0, p->v_last ? p->v_last : v);
-    icfi_write_cliques(t, "START\n", p, 0, v);
-    if (p->mass_bound) icfi_write_cliques(t, "BOUND\n", p, 1, p->mass_bound);
+    icfi_write_masses(t, "\n", p, p->mass);
+    icfi_write_velocities(t, "FREE\n", p, p->v_free);
+    icfi_write_velocities(t, "LAST\n", p, p->v_last ? p->v_last : v);
+    icfi_write_velocities(t, "START\n", p, v);
+    if (p->mass_bound) icfi_write_masses(t, "BOUND\n", p, p->mass_bound);
     icfi_write_words(t, "COUPLINGS\n");
     for (i = 0; i < p->couplings; i++) {
         int32_t a = p->coupling_pairs[2 * i], b = p->coupling_pairs[2 * i + 1];
@@ -11380,7 +11479,6 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
         block += (size_t)rows * (size_t)columns;
     }
     icfi_write_words(t, "LINKS\n");
-    block = p->blocks;
     for (i = 0; i < p->links; i++) {
         int32_t rows = p->link_rows[i];
         icfi_write_integer(t, rows);
@@ -11390,9 +11488,16 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             int32_t n = p->clique_sizes[p->block_clique[k]];
             icfi_write_integer(t, p->block_clique[k]);
+            if (icfi_has_lever(p, k)) {
+                const icf_lever* l = p->block_lever + k;
+                const icf_real lever[4] = {l->r.x, l->r.y, l->r.z, l->sign};
+                icfi_write_words(t, " LEVER");
+                icfi_write_matrix(t, 1, 4, lever);
+                continue;
+            }
             icfi_write_character(t, '\n');
-            icfi_write_matrix(t, rows, n, block);
-            block += (size_t)rows * (size_t)n;
+            icfi_write_matrix(t, rows, n, p->blocks + at);
+            at += (size_t)rows * (size_t)n;
         }
     }
     icfi_write_words(t, "CONTACTS");
@@ -11403,13 +11508,10 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
 }
 
 /* Whether a problem can be walked through and written; its reals may be anything */
-static icf_result icfi_check_writable(const icf_problem* p, const icfi_sizes* sizes)
+static icf_result icfi_check_writable(const icf_problem* p)
 {
     int32_t i;
-    for (i = 0; i < sizes->blocks; i++) {
-        if (p->block_clique[i] < 0 || p->block_clique[i] >= p->cliques)
-            return ICF_RESULT_BAD_ARGUMENT;
-    }
+    if (icfi_check_blocks(p) != ICF_RESULT_OK) return ICF_RESULT_BAD_ARGUMENT;
     for (i = 0; i < 2 * p->couplings; i++) {
         if (p->coupling_pairs[i] < 0 || p->coupling_pairs[i] >= p->cliques)
             return ICF_RESULT_BAD_ARGUMENT;
@@ -11440,7 +11542,7 @@ ICF_API icf_result icf_problem_dump(const icf_problem* problem, const icf_option
     if (!problem || !length || (!text && capacity)) return ICF_RESULT_BAD_ARGUMENT;
     if (options->cookie != ICFI_OPTIONS_COOKIE) return ICF_RESULT_BAD_DEF;
     result = icfi_sum_sizes(problem, &sizes, &unwanted);
-    if (result == ICF_RESULT_OK) result = icfi_check_writable(problem, &sizes);
+    if (result == ICF_RESULT_OK) result = icfi_check_writable(problem);
     if (result == ICF_RESULT_OK && sizes.unknowns && !v) result = ICF_RESULT_BAD_ARGUMENT;
     if (result != ICF_RESULT_OK) return result;
     icfi_write_problem(&t, problem, &sizes, options, v);
@@ -11529,9 +11631,7 @@ ICF_API icf_result icf_sensitivity(const icf_problem* problem, icf_workspace* wo
         icfi_reorder(&s, column, s.spare, 0);
         ICFI_MEMCPY(column, s.spare, unknowns * sizeof(icf_real));
         for (c = 0; c < problem->cliques; c++) {
-            int32_t n = problem->clique_sizes[c];
-            if (s.group[c] >= 0) continue;
-            (void)icf_dense_solve(n, s.factor + s.mass_at[c], n, column + s.first[c], 1, n);
+            if (s.group[c] < 0) icfi_clique_solve(&s, c, column + s.first[c]);
         }
     }
     for (k = 0; k < workspace->islands; k++) {
@@ -11567,7 +11667,7 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
     const icf_problem* p = problem;
     icf_vec3 axes[3];
     icf_result result = icfi_check_asked(p, contact, axes);
-    icf_real s[18], bias[3], gamma[6];
+    icf_real s[18], bias[3], gamma[6], room[36];
     int32_t link, rows, k, c, i, first;
     if (result != ICF_RESULT_OK) return result;
     if (!impulse || !b) return ICF_RESULT_BAD_ARGUMENT;
@@ -11579,7 +11679,7 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         c = p->block_clique[k];
         for (i = 0, first = 0; i < c; i++) first += p->clique_sizes[i];
-        icfi_apply_transposed(rows, p->clique_sizes[c], icfi_find_block(p, link, c), gamma,
+        icfi_apply_transposed(rows, p->clique_sizes[c], icfi_find_block(p, link, c, room), gamma,
                               b + first);
     }
     return ICF_RESULT_OK;
@@ -11815,7 +11915,8 @@ typedef struct icfi_sim {
     icf_real *mass, *factor;
 
     /* the problem */
-    int32_t *size, *link_rows, *link_start, *block_clique, *island_of;
+    int32_t *size, *is_body, *link_rows, *link_start, *block_clique, *island_of;
+    icf_lever* block_lever;
     icf_real *problem_mass, *problem_v_free, *problem_v_last, *problem_v, *blocks, *bias;
     icf_contact* contact;
     icf_row* row;
@@ -12100,9 +12201,11 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
               j ? icfi_times(icfi_tree_most(&h->room), icfi_tree_most(&h->room)) : 0);
 
     ICFI_TAKE(size, int32_t, b);
+    ICFI_TAKE(is_body, int32_t, b);
     ICFI_TAKE(link_rows, int32_t, links);
     ICFI_TAKE(link_start, int32_t, links + 1);
     ICFI_TAKE(block_clique, int32_t, 2 * links + 2 * c);
+    ICFI_TAKE(block_lever, icf_lever, 2 * links + 2 * c);
     ICFI_TAKE(island_of, int32_t, b);
     ICFI_TAKE(island, icf_island, b);
     ICFI_TAKE(problem_mass, icf_real, all);
@@ -13775,27 +13878,25 @@ static icf_result icfi_predict_body(icfi_sim* s, const icfi_world_tree* tree)
     return ICF_RESULT_OK;
 }
 
-/* A of a body alone, rows of its velocities */
+/* A of a body alone: 7 numbers, or the rows of its velocities that are not locked */
 static void icfi_body_mass(const icfi_sim* s, const icfi_world_tree* tree, icf_real* a)
 {
     const icfi_world_place* p = s->place + tree->first;
     const icfi_body* b = s->body + p->body;
-    icf_real turned[6], six[36], *full, h = s->blend * s->h;
-    uint32_t locks = icfi_locks_of(b);
+    const uint32_t locks = icfi_locks_of(b);
+    icf_real seven[7], six[36], h = s->blend * s->h;
     int32_t i, k, n = 0;
-    full = locks ? six : a;
-    for (i = 0; i < 36; i++) full[i] = 0;
-    icfi_turned_inertia(s->motion[p->body].q, b->inertia, turned);
-    for (i = 0; i < 3; i++) {
-        full[7 * i] = b->mass * (1 + h * b->linear_damping);
-        full[7 * (i + 3)] = turned[i] * (1 + h * b->angular_damping);
+    seven[0] = b->mass * (1 + h * b->linear_damping);
+    icfi_turned_inertia(s->motion[p->body].q, b->inertia, seven + 1);
+    for (i = 1; i < 7; i++) seven[i] *= 1 + h * b->angular_damping;
+    if (!locks) {
+        ICFI_MEMCPY(a, seven, sizeof seven);
+        return;
     }
-    full[22] = full[27] = turned[3] * (1 + h * b->angular_damping);
-    full[23] = full[33] = turned[4] * (1 + h * b->angular_damping);
-    full[29] = full[34] = turned[5] * (1 + h * b->angular_damping);
-    for (i = 0; locks && i < 6; i++) {
+    icfi_write_body(seven, six);
+    for (i = 0; i < 6; i++) {
         for (k = 0; k < 6; k++) {
-            if (!(locks >> i & 1u) && !(locks >> k & 1u)) a[n++] = full[6 * i + k];
+            if (!(locks >> i & 1u) && !(locks >> k & 1u)) a[n++] = six[6 * i + k];
         }
     }
 }
@@ -14005,6 +14106,7 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
     int32_t n = tree->dofs, at = s->velocities, i;
     size_t mass_at = s->mass_used;
     tree->clique = p->cliques;
+    s->is_body[p->cliques] = tree->single && n == 6;
     s->size[p->cliques++] = n;
     if (tree->single) {
         icfi_body_mass(s, tree, s->problem_mass + mass_at);
@@ -14017,7 +14119,7 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
         s->problem_v_last[at + i] = s->v0[tree->dof + i];
         s->problem_v[at + i] = (s->pass ? s->v : s->v0)[tree->dof + i];
     }
-    if (tree->single && n == 6) {
+    if (s->is_body[tree->clique]) {
         /* friction needs the velocity that the last solve left. Otherwise an uneven ball would seem to slip
            while it rolls */
         icf_vec3 w = icfi_before_turning(s, s->place[tree->first].body);
@@ -14026,7 +14128,7 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
         s->problem_v_last[at + 5] = w.z;
     }
     s->velocities = at + n;
-    s->mass_used = mass_at + (size_t)n * (size_t)n;
+    s->mass_used = mass_at + (s->is_body[tree->clique] ? 7 : (size_t)n * (size_t)n);
 }
 
 /* Makes a new link without blocks. Zeroes six numbers of its bias, even for fewer rows: there is room, and
@@ -14043,14 +14145,22 @@ static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
     return link;
 }
 
-/* Makes a new block of the last link for a tree, rows x dofs. Answers NULL if there is no room. Even then
-   block_used goes on: its end says how much would be enough. */
-static inline icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
+/* Makes a new block of the last link for a tree; answers its lever, which is not set. */
+static inline icf_lever* icfi_new_lever(icfi_sim* s, icfi_world_tree* tree)
+{
+    int32_t block = s->link_start[s->problem.links]++;
+    if (tree->clique < 0) icfi_add_clique(s, tree);
+    s->block_clique[block] = tree->clique;
+    return s->block_lever + block;
+}
+
+/* Makes a new block of numbers, rows x dofs. Answers NULL if there is no room. Even then block_used goes on:
+   its end says how much would be enough. */
+static icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
 {
     int32_t link = s->problem.links - 1;
     size_t at = s->block_used;
-    if (tree->clique < 0) icfi_add_clique(s, tree);
-    s->block_clique[s->link_start[link + 1]++] = tree->clique;
+    icfi_new_lever(s, tree)->sign = 0;
     s->block_used = at + (size_t)s->link_rows[link] * (size_t)tree->dofs;
     return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
 }
@@ -14062,6 +14172,7 @@ static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
     size_t at = s->block_used;
     icf_real* block;
     for (k = s->link_start[link + 1] - 1; k >= s->link_start[link]; k--) {
+        if (s->block_lever[k].sign != 0) continue;
         at -= (size_t)rows * (size_t)s->size[s->block_clique[k]];
         if (s->block_clique[k] == tree->clique) {
             return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
@@ -14118,29 +14229,6 @@ static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i,
     block[5 * n + i] += sign * c->a.z;
 }
 
-/* Writes the whole new block of a free body: `sign` times [1, -[r]x; 0, 1], r from its centre to the point.
-   No entry is -0. */
-static void icfi_write_free_block(icf_real* block, int32_t rows, icf_real sign, icf_vec3 r)
-{
-    int32_t i;
-    r = icf_vec3_scale(sign, r);
-    block[0] = block[7] = block[14] = sign;
-    block[1] = block[2] = block[3] = 0;
-    block[4] = 0 + r.z;
-    block[5] = 0 - r.y;
-    block[6] = block[8] = 0;
-    block[9] = 0 - r.z;
-    block[10] = 0;
-    block[11] = 0 + r.x;
-    block[12] = block[13] = 0;
-    block[15] = 0 + r.y;
-    block[16] = 0 - r.x;
-    block[17] = 0;
-    if (rows < 6) return;
-    for (i = 18; i < 36; i++) block[i] = 0;
-    block[21] = block[28] = block[35] = sign;
-}
-
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and the angular
    velocity. The ground adds nothing. */
 static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
@@ -14159,8 +14247,9 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (!tree || !tree->dofs) return;
     if (tree->dofs == 6 && tree->single && !direction) {
         /* the two sides of a link are different bodies, so this body has no block yet */
-        block = icfi_new_block(s, tree);
-        if (block) icfi_write_free_block(block, rows, sign, icf_vec3_sub(p, s->motion[body].x));
+        icf_lever* l = icfi_new_lever(s, tree);
+        l->r = icf_vec3_sub(p, s->motion[body].x);
+        l->sign = sign;
         return;
     }
     block = icfi_side_block(s, tree);
@@ -14951,12 +15040,14 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s)
         }
     }
     p->clique_sizes = s->size;
+    p->clique_is_body = s->is_body;
     p->mass = s->problem_mass;
     p->v_free = s->problem_v_free;
     p->v_last = s->problem_v_last;
     p->link_rows = s->link_rows;
     p->link_start = s->link_start;
     p->block_clique = s->block_clique;
+    p->block_lever = s->block_lever;
     p->blocks = s->blocks;
     p->link_bias = s->bias;
     p->contact = s->contact;
@@ -15193,8 +15284,10 @@ static icf_real icfi_constraint_energy(const icfi_sim* s)
             work += r.impulse *
                     (r.velocity + icfi_speed_before(s, link, s->row[i].row, block, bias)) / 2;
         }
-        for (k = p->link_start[link]; k < p->link_start[link + 1]; k++)
+        for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
+            if (p->block_lever[k].sign != 0) continue;
             block += (size_t)(p->link_rows[link] * icfi_clique_size(s, p->block_clique[k]));
+        }
         bias += p->link_rows[link];
     }
     return work;

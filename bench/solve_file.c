@@ -154,7 +154,7 @@ static void add_contact(const icf_contact* c, const icf_contact_result* got, int
 static double momentum_error(const icfp* in, const icf_workspace* workspace, const icf_real* v,
                              const double* diagonal, const size_t* first)
 {
-    const icf_problem* p = &in->problem;
+    const icf_problem* p = &in->by_matrices;
     const size_t n = (size_t)in->unknowns;
     double* x = (double*)allocate(n, sizeof *x);
     double* change = (double*)allocate(n, sizeof *change);
@@ -272,7 +272,7 @@ static outcome solve(const icfp* in, const settings* set, icf_workspace* workspa
         double* diagonal = (double*)allocate((size_t)in->unknowns, sizeof *diagonal);
         size_t* first = (size_t*)allocate((size_t)in->trees, sizeof *first);
         solve_job job;
-        read_diagonal(&in->problem, diagonal, first);
+        read_diagonal(&in->by_matrices, diagonal, first);
         o.momentum_error = momentum_error(in, workspace, v, diagonal, first);
         o.velocity_error = velocity_error(in, v, diagonal);
         job.in = in;

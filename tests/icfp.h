@@ -28,6 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "levers.h"
+
 #if defined(__GNUC__) || defined(__clang__)
 #define ICFP_FUNCTION __attribute__((unused)) static
 #define ICFP_PRINTF __attribute__((format(printf, 2, 3)))
@@ -57,6 +59,7 @@ typedef struct icfp {
     int32_t version, bits; /* bits of the numbers of whoever wrote the file: 64 or 32 */
     int32_t model, trees, unknowns, contacts;
     icf_problem problem;      /* points into what follows */
+    icf_problem by_matrices;  /* the same without bodies and levers */
     icf_options options;      /* the defaults where the file has none */
     const icf_real* v_start;  /* v0, which in version 1 is also problem.v_last */
     const icfp_contact* more; /* (contacts), of version 1 */
@@ -430,6 +433,25 @@ ICFP_FUNCTION void icfp_append(icfp_file* f, icf_real* to, size_t* used, size_t 
     }
 }
 
+/* The blocks of A, or of its bound: of a body the word BODY and 7 numbers, else a matrix. The first time,
+   is_body is written; then it is a bound, which must agree. */
+ICFP_FUNCTION const icf_real* icfp_read_masses(icfp_file* f, icfp* p, const int32_t* sizes,
+                                               size_t squares, int32_t* is_body, int first)
+{
+    icf_real* mass = (icf_real*)icfp_memory(f, p, squares, sizeof *mass);
+    size_t used = 0;
+    int32_t i;
+    for (i = 0; i < p->trees && !f->failed; i++) {
+        const int body = icfp_word(f, "BODY");
+        if (body && sizes[i] != 6) icfp_fail(f, "a body of %d velocities", (int)sizes[i]);
+        if (!first && body != is_body[i]) icfp_fail(f, "a bound that is no block of a body");
+        if (f->failed) break;
+        is_body[i] = body;
+        icfp_append(f, mass, &used, squares, body ? 7 : (size_t)sizes[i] * (size_t)sizes[i], "A");
+    }
+    return mass;
+}
+
 /* The sizes of all cliques, and of the mass matrices that follow */
 ICFP_FUNCTION const int32_t* icfp_read_sizes(icfp_file* f, icfp* p, int32_t least, const char* what,
                                              const char* which, size_t* squares)
@@ -444,7 +466,7 @@ ICFP_FUNCTION const int32_t* icfp_read_sizes(icfp_file* f, icfp* p, int32_t leas
     }
     if (!f->failed && sum != p->unknowns)
         icfp_fail(f, "the sizes of the %s add up to %d, not %d", which, (int)sum, (int)p->unknowns);
-    if (!f->failed && *squares > (size_t)icfp_room(f))
+    if (!f->failed && *squares / 36 * 7 > (size_t)icfp_room(f))
         icfp_fail(f, "the file is too short for its mass matrices");
     return sizes;
 }
@@ -477,6 +499,7 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
     int32_t* cliques = (int32_t*)icfp_memory(f, p, (size_t)count, sizeof *cliques);
     icf_real* bias = (icf_real*)icfp_memory(f, p, 6 * (size_t)q->links, sizeof *bias);
     icf_real* blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
+    icf_lever* lever = (icf_lever*)icfp_memory(f, p, (size_t)count, sizeof *lever);
     size_t at = 0, used = 0;
     int32_t i, k;
     for (i = 0; i < q->links && !f->failed; i++) {
@@ -485,9 +508,18 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
         icfp_append(f, bias, &at, 6 * (size_t)q->links, (size_t)rows[i], "a bias");
         for (k = start[i]; k < start[i + 1] && !f->failed; k++) {
             cliques[k] = icfp_integer(f, "the clique of a block", 0, p->trees - 1);
-            if (!f->failed)
+            if (!f->failed && icfp_word(f, "LEVER")) {
+                lever[k].r.x = (icf_real)icfp_number(f, "r.x");
+                lever[k].r.y = (icf_real)icfp_number(f, "r.y");
+                lever[k].r.z = (icf_real)icfp_number(f, "r.z");
+                lever[k].sign = (icf_real)icfp_number(f, "the sign of a lever");
+                if (!(lever[k].sign != 0)) icfp_fail(f, "a lever without a sign");
+                if (q->clique_sizes[cliques[k]] != 6 || (rows[i] != 3 && rows[i] != 6))
+                    icfp_fail(f, "a lever of %d rows", (int)rows[i]);
+            } else if (!f->failed) {
                 icfp_append(f, blocks, &used, room,
                             (size_t)rows[i] * (size_t)q->clique_sizes[cliques[k]], "K");
+            }
         }
     }
     if (!f->failed && start[q->links] != count)
@@ -495,6 +527,7 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
     q->link_rows = rows;
     q->link_start = start;
     q->block_clique = cliques;
+    q->block_lever = lever;
     q->blocks = blocks;
     q->link_bias = bias;
 }
@@ -521,12 +554,31 @@ ICFP_FUNCTION void icfp_read_potentials(icfp_file* f, icfp* p, icf_problem* q)
     q->row = row;
 }
 
+/* p->by_matrices, from p->problem */
+ICFP_FUNCTION void icfp_expand(icfp_file* f, icfp* p, size_t squares)
+{
+    const icf_problem* q = &p->problem;
+    lever_form own = {NULL, NULL, NULL, NULL, NULL};
+    size_t entries = 0;
+    int32_t i, k;
+    p->by_matrices = *q;
+    if (f->failed) return;
+    for (i = 0; i < q->links; i++) {
+        for (k = q->link_start[i]; k < q->link_start[i + 1]; k++)
+            entries += (size_t)q->link_rows[i] * (size_t)q->clique_sizes[q->block_clique[k]];
+    }
+    own.mass = (icf_real*)icfp_memory(f, p, squares, sizeof *own.mass);
+    own.bound = (icf_real*)icfp_memory(f, p, q->mass_bound ? squares : 0, sizeof *own.bound);
+    own.blocks = (icf_real*)icfp_memory(f, p, entries, sizeof *own.blocks);
+    if (!f->failed) use_matrices(&p->by_matrices, &own);
+}
+
 /* Version 2, after that number: all that an icf_problem and icf_options have */
 ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
 {
     icf_problem q = icf_default_problem();
     size_t squares;
-    int32_t count;
+    int32_t count, *is_body;
 
     p->model = ICFP_ANY;
     p->bits = icfp_integer(f, "the bits of a number", 32, 64);
@@ -542,14 +594,17 @@ ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
 
     icfp_expect(f, "CLIQUES");
     q.clique_sizes = icfp_read_sizes(f, p, 0, "the size of a clique", "cliques", &squares);
-    q.mass = icfp_reals(f, p, squares, "A");
+    is_body = (int32_t*)icfp_memory(f, p, (size_t)p->trees, sizeof *is_body);
+    q.mass = icfp_read_masses(f, p, q.clique_sizes, squares, is_body, 1);
+    q.clique_is_body = is_body;
     icfp_expect(f, "FREE");
     q.v_free = icfp_reals(f, p, (size_t)p->unknowns, "v*");
     icfp_expect(f, "LAST");
     q.v_last = icfp_reals(f, p, (size_t)p->unknowns, "the velocity before");
     icfp_expect(f, "START");
     p->v_start = icfp_reals(f, p, (size_t)p->unknowns, "the velocity to start from");
-    if (!f->failed && icfp_word(f, "BOUND")) q.mass_bound = icfp_reals(f, p, squares, "the bound");
+    if (!f->failed && icfp_word(f, "BOUND"))
+        q.mass_bound = icfp_read_masses(f, p, q.clique_sizes, squares, is_body, 0);
 
     icfp_expect(f, "COUPLINGS");
     icfp_read_couplings(f, p, &q);
@@ -558,6 +613,7 @@ ICFP_FUNCTION void icfp_read_any(icfp_file* f, icfp* p)
     icfp_read_potentials(f, p, &q);
     icfp_expect(f, "END");
     p->problem = q;
+    icfp_expand(f, p, squares);
 }
 
 ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
@@ -642,7 +698,7 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     q.link_bias = bias;
     q.contacts = p->contacts;
     q.contact = contact;
-    p->problem = q;
+    p->problem = p->by_matrices = q;
     p->v_start = v0;
     p->more = more;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "levers.h"
+
 #define CANARY 64 /* bytes behind a workspace */
 #define UNTOUCHED \
     0xC5 /* tests fill these bytes, and memory for the library, with this before a call */
@@ -40,6 +42,10 @@ typedef struct scene {
     int32_t link_rows[MOST_LINKS], link_start[MOST_LINKS + 1], bias_at[MOST_LINKS + 1];
     int32_t block_clique[MOST_BLOCKS], block_at[MOST_BLOCKS + 1];
     int32_t unknowns, masses, coupling_numbers, block_count, block_numbers, biases;
+    /* what scene_use_levers makes */
+    icf_lever lever[MOST_BLOCKS];
+    int32_t is_body[MOST_CLIQUES];
+    icf_real own_mass[MOST_MASS], own_bound[MOST_MASS], own_blocks[MOST_BLOCK_NUMBERS];
 } scene;
 
 /* They are large: none on the stack. */
@@ -48,6 +54,8 @@ UTIL_UNUSED static scene first_scene, second_scene;
 /* The problem looks at this scene's own arrays. */
 UTIL_UNUSED static void scene_connect(scene* s)
 {
+    s->p.clique_is_body = NULL;
+    s->p.block_lever = NULL;
     s->p.clique_sizes = s->sizes;
     s->p.mass = s->mass;
     s->p.v_free = s->v_free;
@@ -193,6 +201,19 @@ UTIL_UNUSED static void scene_block_arm(scene* s, int32_t clique, const double a
     k[2 * 6 + 3] = factor * arm[1];
     k[2 * 6 + 4] = -factor * arm[0];
     scene_block(s, clique, k);
+}
+
+/* From now on the problem says of bodies that they are, and of their blocks the levers: the same problem in
+   fewer numbers. Answers how many levers it has. */
+UTIL_UNUSED static int scene_use_levers(scene* s)
+{
+    lever_form own;
+    own.is_body = s->is_body;
+    own.lever = s->lever;
+    own.mass = s->own_mass;
+    own.bound = s->own_bound;
+    own.blocks = s->own_blocks;
+    return use_levers(&s->p, &own);
 }
 
 UTIL_UNUSED static icf_contact* scene_contact(scene* s, int32_t link)

@@ -1602,16 +1602,24 @@ static void check_same_problem(const icf_problem* a, const icf_problem* b)
     if (a->links)
         TEST_ASSERT(same_bits(a->link_start, b->link_start, ((size_t)a->links + 1) * integer));
     for (i = 0; i < a->cliques; i++) {
+        const int body = a->clique_is_body && a->clique_is_body[i];
+        TEST_CHECK(body == (b->clique_is_body && b->clique_is_body[i]));
         n += (size_t)a->clique_sizes[i];
-        squares += (size_t)a->clique_sizes[i] * (size_t)a->clique_sizes[i];
+        squares += body ? 7 : (size_t)a->clique_sizes[i] * (size_t)a->clique_sizes[i];
     }
     for (i = 0; i < a->couplings; i++)
         couplings += (size_t)a->clique_sizes[a->coupling_pairs[2 * i]] *
                      (size_t)a->clique_sizes[a->coupling_pairs[2 * i + 1]];
     for (i = 0; i < a->links; i++) {
         bias += (size_t)a->link_rows[i];
-        for (k = a->link_start[i]; k < a->link_start[i + 1]; k++)
+        for (k = a->link_start[i]; k < a->link_start[i + 1]; k++) {
+            if (a->block_lever && a->block_lever[k].sign != 0) {
+                TEST_CHECK(same_bits(a->block_lever + k, b->block_lever + k, sizeof(icf_lever)));
+                continue;
+            }
+            TEST_CHECK(!b->block_lever || b->block_lever[k].sign == 0);
             entries += (size_t)a->link_rows[i] * (size_t)a->clique_sizes[a->block_clique[k]];
+        }
     }
     TEST_CHECK(same_bits(a->mass, b->mass, squares * real));
     TEST_CHECK(same_bits(a->v_free, b->v_free, n * real));
@@ -1698,23 +1706,26 @@ static void fill_struct(int of, void* to)
     }
 }
 
-enum { ODD_CLIQUES = 4, ODD_LINKS = 3, ODD_STRUCTS = 8 };
+enum { ODD_CLIQUES = 5, ODD_LINKS = 3, ODD_STRUCTS = 8 };
 
 /* A problem with all that there can be, and any numbers in it */
 typedef struct odd_problem {
     icf_problem p;
     icf_options options;
-    int32_t sizes[ODD_CLIQUES], pairs[4], rows[ODD_LINKS], start[ODD_LINKS + 1], cliques[4];
-    icf_real mass[39], bound[39], v[9], v_free[9], v_last[9], coupling[9], blocks[100], bias[10];
+    int32_t sizes[ODD_CLIQUES], is_body[ODD_CLIQUES], pairs[4], rows[ODD_LINKS],
+        start[ODD_LINKS + 1];
+    int32_t cliques[6];
+    icf_lever lever[6];
+    icf_real mass[42], bound[42], v[15], v_free[15], v_last[15], coupling[9], blocks[100], bias[10];
     icf_contact contact[ODD_STRUCTS];
     icf_row row[ODD_STRUCTS];
 } odd_problem;
 
 static void odd_make(odd_problem* o)
 {
-    static const int32_t sizes[ODD_CLIQUES] = {5, 0, 3, 1}, pairs[4] = {2, 3, 3, 0};
-    static const int32_t rows[ODD_LINKS] = {6, 1, 3}, start[ODD_LINKS + 1] = {0, 3, 3, 4};
-    static const int32_t cliques[4] = {3, 1, 0, 2};
+    static const int32_t sizes[ODD_CLIQUES] = {5, 0, 3, 1, 6}, pairs[4] = {2, 3, 3, 0};
+    static const int32_t rows[ODD_LINKS] = {6, 1, 3}, start[ODD_LINKS + 1] = {0, 4, 4, 6};
+    static const int32_t cliques[6] = {3, 1, 0, 4, 2, 4};
     size_t i;
     memset(o, 0, sizeof *o);
     memcpy(o->sizes, sizes, sizeof sizes);
@@ -1722,13 +1733,16 @@ static void odd_make(odd_problem* o)
     memcpy(o->rows, rows, sizeof rows);
     memcpy(o->start, start, sizeof start);
     memcpy(o->cliques, cliques, sizeof cliques);
-    for (i = 0; i < 39; i++) o->mass[i] = random_bits_real(), o->bound[i] = random_bits_real();
-    for (i = 0; i < 9; i++) {
+    for (i = 0; i < 42; i++) o->mass[i] = random_bits_real(), o->bound[i] = random_bits_real();
+    for (i = 0; i < 15; i++) {
         o->v[i] = random_bits_real();
         o->v_free[i] = random_bits_real();
         o->v_last[i] = random_bits_real();
-        o->coupling[i] = random_bits_real();
     }
+    for (i = 0; i < 9; i++) o->coupling[i] = random_bits_real();
+    o->is_body[4] = 1; /* its block in link 0 is numbers, that in link 2 a lever */
+    o->lever[5].r = icf_vec3_make(random_bits_real(), random_bits_real(), random_bits_real());
+    o->lever[5].sign = random_below(2) ? 1 : -1;
     for (i = 0; i < 100; i++) o->blocks[i] = random_bits_real();
     for (i = 0; i < 10; i++) o->bias[i] = random_bits_real();
     for (i = 0; i < ODD_STRUCTS; i++) {
@@ -1747,6 +1761,8 @@ static void odd_make(odd_problem* o)
     o->p.dt = random_bits_real();
     o->p.cliques = ODD_CLIQUES;
     o->p.clique_sizes = o->sizes;
+    o->p.clique_is_body = o->is_body;
+    o->p.block_lever = o->lever;
     o->p.mass = o->mass;
     o->p.v_free = o->v_free;
     o->p.v_last = o->v_last;

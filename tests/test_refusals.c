@@ -323,26 +323,17 @@ static const field options_fields[] = {
 };
 
 static const field problem_fields[] = {
-    REALS(icf_problem, dt, ABOVE_ZERO),
-    COUNTS(icf_problem, cliques),
-    POINTER(icf_problem, clique_sizes),
-    POINTER(icf_problem, mass),
-    POINTER(icf_problem, v_free),
-    ANY(icf_problem, v_last, void*),
-    COUNTS(icf_problem, couplings),
-    POINTER(icf_problem, coupling_pairs),
-    POINTER(icf_problem, coupling_blocks),
-    ANY(icf_problem, mass_bound, void*),
-    COUNTS(icf_problem, links),
-    POINTER(icf_problem, link_rows),
-    POINTER(icf_problem, link_start),
-    POINTER(icf_problem, block_clique),
-    POINTER(icf_problem, blocks),
-    ANY(icf_problem, link_bias, void*),
-    COUNTS(icf_problem, contacts),
-    COUNTS(icf_problem, rows),
-    POINTER(icf_problem, contact),
-    POINTER(icf_problem, row),
+    REALS(icf_problem, dt, ABOVE_ZERO),   COUNTS(icf_problem, cliques),
+    POINTER(icf_problem, clique_sizes),   ANY(icf_problem, clique_is_body, void*),
+    POINTER(icf_problem, mass),           POINTER(icf_problem, v_free),
+    ANY(icf_problem, v_last, void*),      COUNTS(icf_problem, couplings),
+    POINTER(icf_problem, coupling_pairs), POINTER(icf_problem, coupling_blocks),
+    ANY(icf_problem, mass_bound, void*),  COUNTS(icf_problem, links),
+    POINTER(icf_problem, link_rows),      POINTER(icf_problem, link_start),
+    POINTER(icf_problem, block_clique),   ANY(icf_problem, block_lever, void*),
+    POINTER(icf_problem, blocks),         ANY(icf_problem, link_bias, void*),
+    COUNTS(icf_problem, contacts),        COUNTS(icf_problem, rows),
+    POINTER(icf_problem, contact),        POINTER(icf_problem, row),
 };
 
 static const field world_fields[] = {
@@ -960,6 +951,78 @@ static void test_solve_fields(void)
     EXPECT(icf_solve(&q.p, &q.options, NULL, q.v, &q.stats), ICF_RESULT_BAD_ARGUMENT);
     EXPECT(icf_solve(&q.p, &q.options, &q.w, NULL, &q.stats), ICF_RESULT_BAD_ARGUMENT);
     OK(icf_solve(&q.p, NULL, &q.w, q.v, NULL));
+}
+
+/* A body is 6 velocities and 7 numbers; a lever reads a body by 3 or 6 rows. */
+static void test_bodies_and_levers(void)
+{
+    static const icf_real body[7] = {2, R(0.5), R(0.25), R(0.125), R(0.01), R(-0.02), R(0.03)};
+    int32_t is_body[2] = {1, 0}, k, one = 1;
+    icf_lever lever[3] = {
+        {{1, 2, 3}, 1},
+        {{0, 0, 0}, 0},
+        {{0, 0, 0}, 0}
+    };
+    icf_real x[18], w[9];
+    for (k = -1; k < 17; k++) {
+        icf_result expected = ICF_RESULT_BAD_ARGUMENT, asked = ICF_RESULT_BAD_ARGUMENT;
+        icf_part part = ICF_PART_BLOCK;
+        icf_lever* l = &lever[0];
+        size_t length;
+        problem_make();
+        is_body[0] = 1;
+        is_body[1] = 0;
+        memset(lever, 0, sizeof lever);
+        l->sign = k == 11 ? -1 : 1;
+        memcpy(q.mass, body, sizeof body);
+        memcpy(q.bound, body, sizeof body);
+        for (one = 0; one < 9; one++) {
+            q.mass[7 + one] = one % 4 ? 0 : 1;
+            q.bound[7 + one] = one % 4 ? 0 : R(0.5);
+        }
+        for (one = 0; one < 7; one++) q.bound[one] /= 2;
+        memset(q.blocks, 0, sizeof q.blocks);
+        for (one = 0; one < 3; one++) q.blocks[3 * one + one] = q.blocks[18 + 4 * one] = 1;
+        q.p.clique_is_body = is_body;
+        q.p.block_lever = lever;
+        switch (k) {
+        case 0: q.mass[0] = 0; break;
+        case 1: q.mass[1] = 0; break;
+        case 2: q.mass[3] = R(-0.1); break;
+        case 3: q.mass[4] = 1; break;
+        case 4: q.bound[2] = 0; break;
+        case 5: is_body[1] = 1; break;
+        case 6: l->r.y = (icf_real)INFINITY; break;
+        case 7: l->sign = (icf_real)NAN; break;
+        case 8: l->sign = 2; break;
+        case 9: lever[1].sign = 1; break;
+        case 10: q.p.blocks = NULL; break;
+        case 12: q.mass[6] = (icf_real)NAN; break;
+        case 13: q.bound[0] = (icf_real)INFINITY; break;
+        case 14: q.rows[0] = 5; break;
+        case 15:
+            for (one = 0; one < 45; one++)
+                q.mass[one] = q.bound[one] = one < 36 ? one % 7 == 0 : one % 4 == 0;
+            q.p.clique_is_body = NULL;
+            break;
+        case 16: lever[2].sign = -1; break;
+        default: expected = asked = ICF_RESULT_OK; break;
+        }
+        if (k >= 0 && k < 5)
+            expected = ICF_RESULT_NOT_SPD, part = ICF_PART_CLIQUE, asked = ICF_RESULT_OK;
+        if (k == 5) part = ICF_PART_CLIQUE;
+        if (k == 6) expected = ICF_RESULT_NOT_FINITE, asked = ICF_RESULT_OK;
+        if (k == 10) part = ICF_PART_PROBLEM;
+        if (k == 12 || k == 13)
+            expected = ICF_RESULT_NOT_FINITE, part = ICF_PART_CLIQUE, asked = ICF_RESULT_OK;
+        if (expected == ICF_RESULT_OK) part = ICF_PART_NONE;
+        EXPECT(call_solve(), expected);
+        check_part("bodies and levers", (size_t)k, part, k == 5 ? 1 : k == 9 ? 1 : k == 16 ? 2 : 0);
+        EXPECT(icf_contact_jacobian(&q.p, 0, 0, x), k == 14 ? ICF_RESULT_BAD_ARGUMENT : asked);
+        EXPECT(icf_problem_dump(&q.p, NULL, q.v, NULL, 0, &length), asked);
+        if (asked == ICF_RESULT_OK && (k < 0 || k > 3) && k != 6 && k != 12)
+            OK(icf_contact_delassus(&q.p, 0, 0, &q.w, w));
+    }
 }
 
 /* Every number of every array of a problem */
@@ -3423,6 +3486,7 @@ TEST_LIST = {
     {"fields_of_rows",          test_fields_of_rows         },
     {"law_check",               test_law_check              },
     {"solve_fields",            test_solve_fields           },
+    {"bodies_and_levers",       test_bodies_and_levers      },
     {"solve_arrays",            test_solve_arrays           },
     {"solve_indices",           test_solve_indices          },
     {"solve_calls",             test_solve_calls            },

@@ -245,9 +245,8 @@ static void test_frames_are_rows(void)
     }
 }
 
-/* Bodies that touch each other and the ground, by links of three and six rows; with `scale` 2 each of
-   velocities half as large, so that no block is one that the solver knows by its lever */
-static void make_three_bodies(scene* s, double scale)
+/* Bodies that touch each other and the ground, by links of three and six rows */
+static void make_three_bodies(scene* s)
 {
     static const int32_t pair[6][2] = {
         {0, 1 },
@@ -258,30 +257,31 @@ static void make_three_bodies(scene* s, double scale)
         {1, 2 }
     };
     int32_t i, j, k;
-    random_seed(SEED);
     scene_begin(s, 0.01);
     for (i = 0; i < 3; i++) {
-        double mass[36] = {0}, m = random_between(0.5, 2) * scale * scale;
+        double mass[36] = {0}, m = random_between(0.5, 2);
         for (j = 0; j < 3; j++) {
             mass[7 * j] = m;
             mass[7 * (3 + j)] = m * random_between(0.2, 0.4);
         }
         mass[22] = mass[27] = 0.1 * m;
+        mass[23] = mass[33] = -0.05 * m;
+        mass[29] = mass[34] = 0.02 * m;
         scene_clique(s, 6, mass);
-        for (j = 0; j < 6; j++) s->v_free[6 * i + j] = R(random_between(-1, 1) / scale);
+        for (j = 0; j < 6; j++) s->v_free[6 * i + j] = R(random_between(-1, 1));
     }
     for (i = 0; i < 6; i++) {
         int32_t rows = i % 2 ? 6 : 3;
         scene_link(s, rows);
         if (i == 5) { /* a link of three, with a row of its own */
             static const double arm[3] = {0.3, -0.2, 0.1};
-            scene_block_arm(s, 0, arm, scale);
+            scene_block_arm(s, 0, arm, 1);
             scene_row(s, ICF_ROW_DRY_FRICTION, i, 4)->effort = R(0.7);
         }
         for (k = 0; k < 2; k++) {
             double arm[3];
             for (j = 0; j < 3; j++) arm[j] = random_between(-1, 1);
-            if (pair[i][k] >= 0) scene_block_arm(s, pair[i][k], arm, (k ? -1 : 1) * scale);
+            if (pair[i][k] >= 0) scene_block_arm(s, pair[i][k], arm, k ? -1 : 1);
         }
         for (k = 0; k < (rows == 6 ? 3 : 1); k++) {
             icf_contact* c = scene_contact(s, i);
@@ -297,49 +297,84 @@ static void make_three_bodies(scene* s, double scale)
     }
 }
 
-/* Blocks of free bodies are multiplied by their levers: the answer, and the iterations to it, are those of
-   other blocks; and what only looks like one is another block. */
-static void test_levers_are_those_of_blocks(void)
+/* By bodies and levers, `by_lever`, a problem has the answer that it has by matrices. */
+static void check_levers(scene* by_matrix, scene* by_lever)
 {
-    icf_real v[18] = {0}, w[18] = {0};
-    icf_stats by_lever, by_block;
-    int32_t i, entry;
-    /* one body on the ground: its matrix is dense */
-    make_three_bodies(&first_scene, 1);
-    first_scene.p.cliques = 1;
-    first_scene.p.links = 1;
-    first_scene.p.contacts = 0;
-    first_scene.p.rows = 1;
-    first_scene.unknowns = 6;
-    first_scene.link_rows[0] = 6;
-    first_scene.link_start[1] = 1;
-    memcpy(first_scene.blocks, first_scene.blocks + first_scene.block_at[first_scene.link_start[3]],
-           36 * sizeof(icf_real));
-    first_scene.row[0].link = 0;
-    solve_exactly(&first_scene, v, &by_lever);
-    check_answer(&first_scene, v, "one body by lever");
-    make_three_bodies(&first_scene, 1);
-    make_three_bodies(&second_scene, 2);
-    TEST_ASSERT(second_scene.blocks[0] == 2);
-    solve_exactly(&first_scene, v, &by_lever);
-    solve_exactly(&second_scene, w, &by_block);
-    for (i = 0; i < 18; i++) {
-        TEST_CHECK_(near(2 * (double)w[i], (double)v[i], 1e3 * EPS, 1e3 * EPS),
-                    "%d: %g, by lever %g", (int)i, 2 * (double)w[i], (double)v[i]);
-    }
-    check_answer(&first_scene, v, "by lever");
+    icf_real v[MOST_UNKNOWNS] = {0}, w[MOST_UNKNOWNS] = {0}, a[18], b[18];
+    icf_stats first, second;
+    int32_t i, c;
+    scene_copy(by_lever, by_matrix);
+    TEST_CHECK(scene_use_levers(by_lever) > 0);
+    solve_exactly(by_matrix, v, &first);
+    solve_exactly(by_lever, w, &second);
+    CHECK_NEAR(second.cost, first.cost, 1e3 * EPS, 0);
+    check_answer(by_matrix, w, "by lever");
+    for (i = 0; i < by_matrix->unknowns; i++) CHECK_NEAR(w[i], v[i], 1e3 * EPS, 1e3 * EPS);
     /* at the default tolerance, where rounding does not count iterations */
     memset(v, 0, sizeof v);
     memset(w, 0, sizeof w);
-    TEST_CHECK(solve(&first_scene, NULL, v, &by_lever) == ICF_RESULT_OK);
-    TEST_CHECK(solve(&second_scene, NULL, w, &by_block) == ICF_RESULT_OK);
-    TEST_CHECK(by_lever.iterations > 2 && by_lever.iterations == by_block.iterations);
-    for (entry = 0; entry < first_scene.block_numbers; entry++) {
-        make_three_bodies(&second_scene, 1);
-        second_scene.blocks[entry] += R(0.5);
-        solve_exactly(&second_scene, v, &by_block);
-        check_answer(&second_scene, v, "a block that is none of a body");
+    TEST_CHECK(solve(by_lever, NULL, w, &second) == ICF_RESULT_OK);
+    TEST_CHECK(solve(by_matrix, NULL, v, &first) == ICF_RESULT_OK);
+    TEST_CHECK(first.iterations == second.iterations);
+    for (i = 0; i < by_matrix->p.contacts; i++) {
+        for (c = 0; c < by_matrix->p.cliques; c++) {
+            const size_t bytes = 3 * (size_t)by_matrix->sizes[c] * sizeof(icf_real);
+            TEST_CHECK(icf_contact_jacobian(&by_matrix->p, i, c, a) == ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_jacobian(&by_lever->p, i, c, b) == ICF_RESULT_OK);
+            TEST_CHECK(memcmp(a, b, bytes) == 0);
+        }
+        TEST_CHECK(icf_contact_delassus(&by_matrix->p, i, 0, &workspace, a) == ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_delassus(&by_lever->p, i, 0, &workspace, b) == ICF_RESULT_OK);
+        TEST_CHECK(memcmp(a, b, 9 * sizeof a[0]) == 0);
     }
+}
+
+/* Bodies and levers are their matrices in fewer numbers: on one body, whose matrix is dense, on three, with a
+   block that is no lever, with masses bounded by the caller, and with a body that nothing touches. */
+static void test_levers_are_their_matrices(void)
+{
+    static icf_real bound[MOST_MASS];
+    icf_real v[MOST_UNKNOWNS] = {0}, x[24], y[24];
+    int trial, i;
+    random_seed(SEED);
+    for (trial = 0; trial < 50; trial++) {
+        scene *s = &first_scene, *t = &second_scene;
+        make_three_bodies(s);
+        switch (trial % 4) {
+        case 0:
+            s->p.cliques = s->p.links = s->p.rows = 1;
+            s->p.contacts = 0;
+            s->unknowns = 6;
+            s->link_rows[0] = 6;
+            s->link_start[1] = 1;
+            memcpy(s->blocks, s->blocks + s->block_at[s->link_start[3]], 36 * sizeof(icf_real));
+            s->block_at[1] = 36;
+            s->row[0].link = 0;
+            break;
+        case 1: s->blocks[random_below(s->block_numbers)] += R(0.5); break;
+        case 2: break;
+        default: scene_body(s, 2, 0.1, 0.2, 0.3); break;
+        }
+        check_levers(s, t);
+    }
+    /* a bound of half of A doubles the certificate; A^-1 of what nothing touches */
+    make_three_bodies(&first_scene);
+    scene_body(&first_scene, 2, 0.1, 0.2, 0.4);
+    for (i = 0; i < first_scene.masses; i++) bound[i] = first_scene.mass[i] / 2;
+    scene_copy(&second_scene, &first_scene);
+    first_scene.p.mass_bound = second_scene.p.mass_bound = bound;
+    scene_use_levers(&second_scene);
+    for (trial = 0; trial < 2; trial++) {
+        const scene* s = trial ? &second_scene : &first_scene;
+        for (i = 0; i < 24; i++) y[i] = R(i - 11);
+        memset(v, 0, sizeof v);
+        solve_exactly(s, v, NULL);
+        TEST_CHECK(icf_sensitivity(&s->p, &workspace, y, 1, 24, NULL, NULL) == ICF_RESULT_OK);
+        for (i = 0; i < 24 && trial; i++) CHECK_NEAR(y[i], x[i], 1e4 * EPS, 1e4 * EPS);
+        memcpy(x, y, sizeof x);
+    }
+    CHECK_NEAR(x[18], 7.0 / 2, 10 * EPS, 0);
+    CHECK_NEAR(x[23], 12.0 / 0.4, 10 * EPS, 0);
 }
 
 /* The same problem in two forms: from its last velocities the same answer, but for rounding. The second form is
@@ -918,7 +953,7 @@ TEST_LIST = {
     {"barriers_from_afar",              test_barriers_from_afar             },
     {"no_last",                         test_no_last                        },
     {"frames_are_rows",                 test_frames_are_rows                },
-    {"levers_are_those_of_blocks",      test_levers_are_those_of_blocks     },
+    {"levers_are_their_matrices",       test_levers_are_their_matrices      },
     {"any_tangent",                     test_any_tangent                    },
     {"islands_as_each_alone",           test_islands_as_each_alone          },
     {"island_of",                       test_island_of                      },
