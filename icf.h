@@ -1378,6 +1378,9 @@ typedef struct icf_problem {
     /* A: the block of each clique, size x size, symmetric; of a body 7 numbers: mass, inertia xx, yy, zz, xy,
        xz, yz */
     const icf_real* mass;
+    /* like `mass`: the factor of a block, if you have it from icf_dense_factor; where its first number is 0,
+       and if NULL, the solver makes it */
+    const icf_real* mass_factor;
     const icf_real* v_free; /* v*: velocities after the step if there were no potentials */
     /* velocities before the step, which friction looks back to; NULL: friction looks back to the velocities
        that icf_solve starts from */
@@ -6731,13 +6734,22 @@ static void icfi_apply(int32_t rows, int32_t n, const icf_real* m, const icf_rea
         }
         return;
     }
-    for (i = 0; i < rows; i++, m += n) {
-        icf_real sum = add ? y[i] : 0;
-        if (n == 3) {
-            sum = sum + m[0] * x[0] + m[1] * x[1] + m[2] * x[2];
-        } else {
-            for (j = 0; j < n; j++) sum += m[j] * x[j];
+    /* three rows at a time: one sum would wait for each of its terms */
+    for (i = 0; i + 3 <= rows; i += 3, m += 3 * n) {
+        const icf_real *second = m + n, *third = second + n;
+        icf_real a = add ? y[i] : 0, b = add ? y[i + 1] : 0, c = add ? y[i + 2] : 0;
+        for (j = 0; j < n; j++) {
+            a += m[j] * x[j];
+            b += second[j] * x[j];
+            c += third[j] * x[j];
         }
+        y[i] = a;
+        y[i + 1] = b;
+        y[i + 2] = c;
+    }
+    for (; i < rows; i++, m += n) {
+        icf_real sum = add ? y[i] : 0;
+        for (j = 0; j < n; j++) sum += m[j] * x[j];
         y[i] = sum;
     }
 }
@@ -7071,6 +7083,14 @@ static int icfi_invert_body(const icf_real m[7], icf_real inverse[7])
     return 1;
 }
 
+/* Whether the caller's factor could be one: its pivots are above 0, and it is finite */
+static int icfi_is_factor(int32_t n, const icf_real* factor)
+{
+    int32_t i = 0;
+    while (i < n && factor[i * n + i] > 0) i++;
+    return i == n && icfi_all_finite((size_t)n * (size_t)n, factor);
+}
+
 /* Factors the cliques' own blocks of A, or of the bound given for it. A clique that nothing touches needs no
    bound, and keeps the factor of its block for icf_sensitivity. */
 static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
@@ -7085,8 +7105,12 @@ static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
         if (icfi_is_body(s->p, i)) {
             good = icfi_invert_body(block, factor);
         } else {
-            ICFI_MEMCPY(factor, block, (size_t)n * (size_t)n * sizeof(icf_real));
-            good = icf_dense_factor(n, factor, n, NULL) == ICF_RESULT_OK;
+            const icf_real* made = blocks == s->p->mass ? s->p->mass_factor : NULL;
+            if (made && made[s->mass_at[i]] == 0) made = NULL;
+            ICFI_MEMCPY(factor, made ? made + s->mass_at[i] : block,
+                        (size_t)n * (size_t)n * sizeof(icf_real));
+            good = made ? icfi_is_factor(n, factor)
+                        : icf_dense_factor(n, factor, n, NULL) == ICF_RESULT_OK;
         }
         if (!good) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
     }
@@ -11910,6 +11934,8 @@ typedef struct icfi_sim {
                                                       makes */
     uint8_t* by_parent;                            /* 1: the column moves with the parent */
     icfi_spatial *speed, *rate, *push, *outer;     /* of each place */
+    icf_real*
+        own_inertia; /* of each place: xx, yy, zz, xy, xz, yz about its centre, in the axes of the world */
     icfi_inertia* inertia;
     icf_real *v0, *v_free, *v, *change;
     icf_real *mass, *factor;
@@ -11917,7 +11943,8 @@ typedef struct icfi_sim {
     /* the problem */
     int32_t *size, *is_body, *link_rows, *link_start, *block_clique, *island_of;
     icf_lever* block_lever;
-    icf_real *problem_mass, *problem_v_free, *problem_v_last, *problem_v, *blocks, *bias;
+    icf_real *problem_mass, *problem_factor, *problem_v_free, *problem_v_last, *problem_v, *blocks,
+        *bias;
     icf_contact* contact;
     icf_row* row;
     icfi_row_owner* owner;
@@ -12191,14 +12218,14 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(rate, icfi_spatial, j ? b : 0);
     ICFI_TAKE(push, icfi_spatial, j ? b : 0);
     ICFI_TAKE(outer, icfi_spatial, j ? b : 0);
+    ICFI_TAKE(own_inertia, icf_real, j ? 6 * b : 0);
     ICFI_TAKE(inertia, icfi_inertia, j ? b : 0);
     ICFI_TAKE(v0, icf_real, dofs);
     ICFI_TAKE(v_free, icf_real, dofs);
     ICFI_TAKE(v, icf_real, dofs);
     ICFI_TAKE(change, icf_real, dofs);
     ICFI_TAKE(mass, icf_real, j ? room : 0);
-    ICFI_TAKE(factor, icf_real,
-              j ? icfi_times(icfi_tree_most(&h->room), icfi_tree_most(&h->room)) : 0);
+    ICFI_TAKE(factor, icf_real, j ? room : 0);
 
     ICFI_TAKE(size, int32_t, b);
     ICFI_TAKE(is_body, int32_t, b);
@@ -12209,6 +12236,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(island_of, int32_t, b);
     ICFI_TAKE(island, icf_island, b);
     ICFI_TAKE(problem_mass, icf_real, all);
+    ICFI_TAKE(problem_factor, icf_real, all);
     ICFI_TAKE(problem_v_free, icf_real, dofs);
     ICFI_TAKE(problem_v_last, icf_real, dofs);
     ICFI_TAKE(problem_v, icf_real, dofs);
@@ -13453,6 +13481,17 @@ static icfi_spatial icfi_inertia_times(const icfi_inertia* i, icfi_spatial x)
         icf_vec3_sub(icf_vec3_scale(i->mass, x.l), icf_vec3_cross(i->moment, x.a)));
 }
 
+/* Turns the inertias of a tree's bodies to the axes of the world. */
+static void icfi_turn_inertias(const icfi_sim* s, const icfi_world_tree* tree,
+                               const icfi_motion* motion)
+{
+    int32_t k;
+    for (k = tree->first; k < tree->first + tree->places; k++) {
+        const int32_t body = s->place[k].body;
+        icfi_turned_inertia(motion[body].q, s->body[body].inertia, s->own_inertia + 6 * k);
+    }
+}
+
 /* The force on a body about the origin of its tree: gravity, the caller's force, and drag in proportion to
    momentum */
 static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_motion* m,
@@ -13510,9 +13549,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
     int32_t k, i;
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
-        const icfi_body* b = s->body + p->body;
+        const icf_real* turned = s->own_inertia + 6 * k;
         icfi_spatial base, x, f;
-        icf_real turned[6];
         icfi_inertia inertia;
         if (p->parent >= 0) {
             base = s->speed[p->parent];
@@ -13530,8 +13568,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
                 icfi_spatial_cross(s->by_parent[d] ? base : s->speed[k], s->column[d]));
         }
         s->rate[k] = x;
-        icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
-        inertia = icfi_spatial_inertia(b->mass, turned, icf_vec3_sub(motion[p->body].x, o));
+        inertia =
+            icfi_spatial_inertia(s->body[p->body].mass, turned, icf_vec3_sub(motion[p->body].x, o));
         f = icfi_moving_force(&inertia, s->speed[k], x);
         if (fresh) {
             s->outer[k] = icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o);
@@ -13626,8 +13664,8 @@ static void icfi_mass_matrix(const icfi_sim* s, const icfi_world_tree* tree,
         const icfi_world_place* p = s->place + k;
         const icfi_body* b = s->body + p->body;
         icf_real turned[6];
-        icfi_turned_inertia(motion[p->body].q, b->inertia, turned);
-        for (i = 0; i < 6; i++) turned[i] *= 1 + h * b->angular_damping;
+        for (i = 0; i < 6; i++)
+            turned[i] = s->own_inertia[6 * k + i] * (1 + h * b->angular_damping);
         s->inertia[k] = icfi_spatial_inertia(b->mass * (1 + h * b->linear_damping), turned,
                                              icf_vec3_sub(motion[p->body].x, tree->origin));
     }
@@ -13679,7 +13717,7 @@ static void icfi_euler_change(icfi_sim* s, const icfi_world_tree* tree, const ic
     icfi_find_speeds(s, tree, s->motion, at);
     icfi_inverse_dynamics(s, tree, s->motion, at, NULL, f, 0);
     for (i = 0; i < n; i++) r[i] = s->h * (effort[i] - f[i]);
-    (void)icf_dense_solve(n, s->factor, n, r, 1, n);
+    (void)icf_dense_solve(n, s->factor + tree->mass_at, n, r, 1, n);
 }
 
 /* Solves for symplectic Euler's free velocities of a tree again, with the forces quadratic in velocities
@@ -13719,6 +13757,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
     const icf_real theta = euler ? 0 : s->blend;
     const icf_real* v0 = s->v0 + tree->dof;
     icf_real *v = s->v_free + tree->dof, *a = s->mass + tree->mass_at, h = s->h;
+    icf_real* factor = s->factor + tree->mass_at;
     icf_real *r = s->v + tree->dof, *f = s->problem_v + tree->dof,
              *d = s->problem_v_last + tree->dof;
     icf_real *mean = s->change + tree->dof, last = ICF_REAL_MAX, relax = 1;
@@ -13735,6 +13774,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
             motion = s->half;
         }
         icfi_find_columns(s, tree, motion, euler ? s->position : s->half_position);
+        icfi_turn_inertias(s, tree, motion);
         for (i = 0; i < n; i++) mean[i] = theta * v[i] + (1 - theta) * v0[i];
         icfi_find_speeds(s, tree, motion, mean);
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
@@ -13752,14 +13792,14 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
             motion = s->half;
         }
         icfi_mass_matrix(s, tree, motion, d, a);
-        icfi_copy_bytes(s->factor, a, (size_t)n * (size_t)n * sizeof *a);
+        icfi_copy_bytes(factor, a, (size_t)n * (size_t)n * sizeof *a);
         if (!icfi_all_finite((size_t)n, r)) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_FINITE, s->place[tree->first].body,
                                      "forces or velocities of a tree");
         }
         /* A mass that is nearly singular has a factor, and velocities overflow. */
-        if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK ||
-            icf_dense_solve(n, s->factor, n, r, 1, n) != ICF_RESULT_OK ||
+        if (icf_dense_factor(n, factor, n, NULL) != ICF_RESULT_OK ||
+            icf_dense_solve(n, factor, n, r, 1, n) != ICF_RESULT_OK ||
             !icfi_all_finite((size_t)n, r)) {
             return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, s->place[tree->first].body,
                                      "the mass of a tree, or of a body in it");
@@ -14110,9 +14150,11 @@ static ICFI_NOINLINE void icfi_add_clique(icfi_sim* s, icfi_world_tree* tree)
     s->size[p->cliques++] = n;
     if (tree->single) {
         icfi_body_mass(s, tree, s->problem_mass + mass_at);
+        s->problem_factor[mass_at] = 0;
     } else {
-        icfi_copy_bytes(s->problem_mass + mass_at, s->mass + tree->mass_at,
-                        (size_t)n * (size_t)n * sizeof(icf_real));
+        const size_t bytes = (size_t)n * (size_t)n * sizeof(icf_real);
+        icfi_copy_bytes(s->problem_mass + mass_at, s->mass + tree->mass_at, bytes);
+        icfi_copy_bytes(s->problem_factor + mass_at, s->factor + tree->mass_at, bytes);
     }
     for (i = 0; i < n; i++) {
         s->problem_v_free[at + i] = s->v_free[tree->dof + i];
@@ -15042,6 +15084,7 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s)
     p->clique_sizes = s->size;
     p->clique_is_body = s->is_body;
     p->mass = s->problem_mass;
+    p->mass_factor = s->problem_factor;
     p->v_free = s->problem_v_free;
     p->v_last = s->problem_v_last;
     p->link_rows = s->link_rows;
@@ -16203,6 +16246,7 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
             x[d] = icfi_spatial_dot(s->column[tree->dof + d], f);
         }
     }
+    icfi_turn_inertias(s, tree, s->motion);
     icfi_mass_matrix(s, tree, s->motion, diagonal, s->factor);
     if (icf_dense_factor(n, s->factor, n, NULL) != ICF_RESULT_OK) {
         return icfi_world_refuse(s->world, ICF_RESULT_NOT_SPD, body,
