@@ -1399,10 +1399,13 @@ typedef struct icf_problem {
     /* links + 1 numbers: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
     const int32_t* link_start;
     const int32_t* block_clique; /* the clique of each block, at most once in a link */
+    /* two numbers of each block: the first velocity of its clique that it reads, and how many. A link may then
+       have several blocks of one clique, one after another and in ascending order. NULL: all */
+    const int32_t* block_columns;
     /* of each block: its lever, if it reads a body and its link has 3 or 6 rows. This takes less time than
        numbers. NULL: none has one */
     const icf_lever* block_lever;
-    const icf_real* blocks;    /* K of each block without a lever, rows x size */
+    const icf_real* blocks;    /* K of each block without a lever, rows x columns */
     const icf_real* link_bias; /* rows each, m/s or rad/s; NULL: 0 */
 
     int32_t contacts, rows;
@@ -6336,13 +6339,13 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // >>problem
 /* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_block_reals,
    icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials, icfi_clique_solve,
-   icfi_clique_times, icfi_contact_map, icfi_contact_state, icfi_factor_masses, icfi_find_islands,
-   icfi_find_scales, icfi_has_lever, icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at,
-   icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_block, icfi_link_velocity, icfi_make_terms,
-   icfi_mass_block, icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link,
-   icfi_refuse, icfi_reorder, icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout,
-   icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role,
-   icfi_write_body */
+   icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state, icfi_factor_masses,
+   icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever, icfi_has_levers, icfi_is_body,
+   icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_block,
+   icfi_link_velocity, icfi_make_terms, icfi_mass_block, icfi_mass_reals, ICFI_OPTIONS_COOKIE,
+   icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well, icfi_refuse, icfi_reorder,
+   icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
+   icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -6446,7 +6449,8 @@ enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
     piece(int32_t, bias_at, l + 1)              /* of each link: its bias, */ \
     piece(int32_t, kind, l)                     /* 3 or 6 if only free bodies and contacts, else 0 */ \
     piece(size_t, block_at, b)                  /* of each block: its numbers, */ \
-    piece(icfi_lever, lever, b)                 /* its lever */ \
+    piece(icfi_lever, lever, b)                 /* its lever, */ \
+    piece(int32_t, reads, b) piece(int32_t, columns, b) /* the velocities that it reads */ \
     piece(size_t, coupling_at, m + 1) \
     /* of each link: its contacts and rows */ \
     piece(int32_t, contact_start, l + 2) piece(int32_t, contact_list, (size_t)p->contacts) \
@@ -6570,11 +6574,35 @@ static int icfi_has_lever(const icf_problem* p, int32_t block)
     return p->block_lever && p->block_lever[block].sign != 0;
 }
 
+/* How many velocities a block reads, and the first of them in its clique */
+static int32_t icfi_columns(const icf_problem* p, int32_t block)
+{
+    return p->block_columns ? p->block_columns[2 * block + 1]
+                            : p->clique_sizes[p->block_clique[block]];
+}
+
+static int32_t icfi_first_column(const icf_problem* p, int32_t block)
+{
+    return p->block_columns ? p->block_columns[2 * block] : 0;
+}
+
+/* Whether block k of link i reads what there is, and nothing that the block before it reads */
+static int icfi_reads_well(const icf_problem* p, int32_t i, int32_t k)
+{
+    const int32_t c = p->block_clique[k], first = icfi_first_column(p, k);
+    if (c < 0 || c >= p->cliques || first < 0 || icfi_columns(p, k) < 0 ||
+        icfi_columns(p, k) > p->clique_sizes[c] - first ||
+        (icfi_has_lever(p, k) && icfi_columns(p, k) != 6))
+        return 0;
+    return k == p->link_start[i] || p->block_clique[k - 1] != c ||
+           (p->block_columns && first >= icfi_first_column(p, k - 1) + icfi_columns(p, k - 1));
+}
+
 /* The numbers of a link's block */
 static size_t icfi_block_reals(const icf_problem* p, int32_t link, int32_t block)
 {
     if (icfi_has_lever(p, block)) return 0;
-    return (size_t)p->link_rows[link] * (size_t)p->clique_sizes[p->block_clique[block]];
+    return (size_t)p->link_rows[link] * (size_t)icfi_columns(p, block);
 }
 
 /* Adds up the sizes of a problem, and refuses sizes out of range. Every call does this first. */
@@ -6912,7 +6940,8 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
         e += p->link_rows[i];
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             int32_t c = p->block_clique[k];
-            if (c < 0 || c >= p->cliques || s->local[c] == i) {
+            int again = k > p->link_start[i] && p->block_clique[k - 1] == c;
+            if (!icfi_reads_well(p, i, k) || (!again && s->local[c] == i)) {
                 return icfi_refuse(s->stats, ICF_PART_BLOCK, k, ICF_RESULT_BAD_ARGUMENT);
             }
             s->local[c] = i;
@@ -6969,6 +6998,8 @@ static icf_result icfi_check_links(icfi_solve* s)
             const int32_t c = p->block_clique[k];
             const size_t reals = icfi_block_reals(p, i, k);
             icf_result result = ICF_RESULT_OK;
+            s->reads[k] = s->first[c] + icfi_first_column(p, k);
+            s->columns[k] = icfi_columns(p, k);
             s->lever[k].sign = 0;
             if (icfi_has_lever(p, k)) {
                 result = icfi_check_lever(p, rows, c, p->block_lever + k);
@@ -7326,12 +7357,11 @@ static void icfi_read_link(const icfi_solve* s, int32_t link, const icf_real* v,
     const icf_problem* p = s->p;
     int32_t k, rows = p->link_rows[link];
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
-        int32_t c = p->block_clique[k];
         if (s->lever[k].sign != 0) {
-            icfi_read_lever(rows, s->lever + k, v + s->first[c], u);
-            continue;
+            icfi_read_lever(rows, s->lever + k, v + s->reads[k], u);
+        } else {
+            icfi_apply(rows, s->columns[k], p->blocks + s->block_at[k], v + s->reads[k], u, 1);
         }
-        icfi_apply(rows, p->clique_sizes[c], p->blocks + s->block_at[k], v + s->first[c], u, 1);
     }
 }
 
@@ -7406,26 +7436,43 @@ static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, const icf_real inve
     lower[17] += j[2];
 }
 
+/* Writes K of a link for the clique of block k, rows x size, from block k and those of the same clique behind
+   it. Answers the last of them. */
+static int32_t icfi_gather_clique(const icfi_solve* s, int32_t link, int32_t k, icf_real* to)
+{
+    const icf_problem* p = s->p;
+    const int32_t c = p->block_clique[k], n = p->clique_sizes[c], rows = p->link_rows[link];
+    int32_t i;
+    if (s->columns[k] < n) ICFI_MEMSET(to, 0, (size_t)rows * (size_t)n * sizeof(icf_real));
+    for (;; k++) {
+        const size_t m = (size_t)s->columns[k];
+        const icf_real* block = p->blocks + s->block_at[k];
+        for (i = 0; m && i < rows; i++, block += m)
+            ICFI_MEMCPY(to + i * n + s->reads[k] - s->first[c], block, m * sizeof(icf_real));
+        if (k + 1 == p->link_start[link + 1] || p->block_clique[k + 1] != c) return k;
+    }
+}
+
 /* W = sum K A^-1 K' of a link, rows x rows, from the cliques' own blocks */
 static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36])
 {
     const icf_problem* p = s->p;
     int32_t rows = p->link_rows[link], i, j, k, q;
+    icf_real block[48]; /* 6 rows of 8 */
     for (i = 0; i < rows * rows; i++) w[i] = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
-        int32_t c = p->block_clique[k], n = p->clique_sizes[c];
-        const icf_real* block;
-        if (!n) continue;
+        const int32_t c = p->block_clique[k], n = p->clique_sizes[c];
         if (s->lever[k].sign != 0) {
             icfi_add_body_delassus(rows, s->lever[k].r, s->factor + s->mass_at[c], w);
             continue;
         }
-        block = p->blocks + s->block_at[k];
-        ICFI_MEMCPY(s->scratch, block, (size_t)rows * (size_t)n * sizeof(icf_real));
+        if (!n) continue;
+        k = icfi_gather_clique(s, link, k, s->scratch);
         if (n > 8) {
             icfi_add_delassus(s, rows, n, s->factor + s->mass_at[c], w);
             continue;
         }
+        for (i = 0; i < rows * n; i++) block[i] = s->scratch[i];
         for (i = 0; i < rows; i++) icfi_clique_solve(s, c, s->scratch + i * n);
         for (i = 0; i < rows; i++) {
             for (j = 0; j < rows; j++) {
@@ -7731,21 +7778,24 @@ static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32
         for (b = 0; b < rows; b++) turned[a * rows + b] = w[b * rows + a];
     }
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-        int32_t cb = p->block_clique[b], nb = p->clique_sizes[cb];
+        const int32_t cb = p->block_clique[b], nb = s->columns[b], fb = s->reads[b] - s->first[cb];
         const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
         /* T = W K_b, rows x nb */
         if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
         icfi_add_product(rows, nb, block, rows, turned, s->scratch, nb);
         for (a = p->link_start[link]; a <= b; a++) {
-            int32_t ca = p->block_clique[a], na = p->clique_sizes[ca];
+            const int32_t ca = p->block_clique[a], na = s->columns[a],
+                          fa = s->reads[a] - s->first[ca];
             const icf_real* other =
                 a == b ? block : icfi_link_block(p, link, a, s->block_at[a], other_room);
-            to = icfi_island_block(island, s->local[ca], s->local[cb], a == b ? 0 : (*edge)++, &ld);
+            to = icfi_island_block(island, s->local[ca], s->local[cb], ca == cb ? 0 : (*edge)++,
+                                   &ld);
             if (!to) continue;
+            if (ca == cb && a < b) ld = -ld; /* the lower triangle of a clique's own block */
             if (ld > 0) {
-                icfi_add_product(rows, na, other, nb, s->scratch, to, ld);
+                icfi_add_product(rows, na, other, nb, s->scratch, to + fb * ld + fa, ld);
             } else { /* the block is stored turned */
-                icfi_add_product(rows, nb, s->scratch, na, other, to, -ld);
+                icfi_add_product(rows, nb, s->scratch, na, other, to - fa * ld + fb, -ld);
             }
         }
     }
@@ -7757,18 +7807,15 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
     const icf_problem* p = s->p;
     int32_t b;
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-        int32_t c = p->block_clique[b];
+        icf_real* to = s->impulse + s->reads[b];
+        const int32_t rows = p->link_rows[link], n = s->columns[b];
         if (s->lever[b].sign != 0) {
-            icfi_push_lever(p->link_rows[link], s->lever + b, gamma, s->impulse + s->first[c]);
-            continue;
+            icfi_push_lever(rows, s->lever + b, gamma, to);
+        } else if (n > 8) {
+            icfi_add_product(rows, n, p->blocks + s->block_at[b], 1, gamma, to, n);
+        } else {
+            icfi_apply_transposed(rows, n, p->blocks + s->block_at[b], gamma, to);
         }
-        if (p->clique_sizes[c] > 8) {
-            icfi_add_product(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b], 1,
-                             gamma, s->impulse + s->first[c], p->clique_sizes[c]);
-            continue;
-        }
-        icfi_apply_transposed(p->link_rows[link], p->clique_sizes[c], p->blocks + s->block_at[b],
-                              gamma, s->impulse + s->first[c]);
     }
 }
 
@@ -8384,7 +8431,8 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
     int32_t k;
     if (island->dense) {
         int32_t all = island->unknowns, n, j;
-        if (all) ICFI_MEMSET(island->dense, 0, (size_t)all * (size_t)all * sizeof(icf_real));
+        if (island->cliques > 1)
+            ICFI_MEMSET(island->dense, 0, (size_t)all * (size_t)all * sizeof(icf_real));
         for (k = 0; k < island->cliques; k++) {
             const int32_t c = island->clique[k];
             icf_real* to = island->dense + (ptrdiff_t)(all + 1) * island->place[k];
@@ -8886,10 +8934,10 @@ static void icfi_sum_terms(const icfi_solve* s, int32_t link, icf_real* terms)
         terms[i] = p->link_bias ? ICF_FABS(p->link_bias[s->bias_at[link] + i]) : 0;
     }
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-        int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+        const int32_t n = s->columns[b];
         const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
         for (at = 0; at < rows * n; at++) {
-            terms[at / n] += ICF_FABS(block[at] * s->v[s->first[c] + at % n]);
+            terms[at / n] += ICF_FABS(block[at] * s->v[s->reads[b] + at % n]);
         }
     }
 }
@@ -8931,10 +8979,10 @@ static icf_real icfi_rounding(icfi_solve* s, const icfi_island* island, int of_v
             if (of_velocities) gamma[r->row] += icfi_row_rounding(r, terms[r->row]);
         }
         for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
-            int32_t c = p->block_clique[b], n = p->clique_sizes[c];
+            const int32_t n = s->columns[b];
             const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
             for (at = 0; at < rows * n; at++) {
-                noise[s->first[c] + at % n] += ICF_FABS(block[at]) * gamma[at / n];
+                noise[s->reads[b] + at % n] += ICF_FABS(block[at]) * gamma[at / n];
             }
         }
     }
@@ -10117,8 +10165,8 @@ static int icfi_interior_iterate(icfi_solve* s, icfi_island* island, icfi_path* 
 // ------------------------------------------------------------------------------------------------
 // Layer 7, continued: the solve
 // >>solve
-/* Offers to those below: icfi_check_asked, icfi_check_blocks, icfi_find_block, icfi_open, icfi_open_island
-   */
+/* Offers to those below: icfi_check_asked, icfi_check_blocks, icfi_open, icfi_open_island,
+   icfi_reals_before */
 
 /* An island is solved in phases. Newton's method is fast near the answer, the interior point method far from
    it. A phase ends when its work is done, and names the next phase:
@@ -10705,8 +10753,11 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     int recalled;
     icf_result result;
     for (k = 0; k < island->links; k++) {
-        size_t m = (size_t)(p->link_start[island->link[k] + 1] - p->link_start[island->link[k]]);
-        edges += m * (m - 1) / 2;
+        const int32_t first = p->link_start[island->link[k]],
+                      end = p->link_start[island->link[k] + 1];
+        for (b = first; b < end; b++) {
+            for (a = first; a < b; a++) edges += p->block_clique[a] != p->block_clique[b];
+        }
     }
     (void)icfi_arena_take(&arena, s->island_at, 1);
     if (island->cliques < 2 || few) {
@@ -10735,9 +10786,10 @@ static icf_result icfi_open_matrix(icfi_solve* s, int32_t number, icfi_island* i
     for (k = 0; k < island->links; k++) {
         int32_t first = p->link_start[island->link[k]], end = p->link_start[island->link[k] + 1];
         for (b = first; b < end; b++) {
-            for (a = first; a < b; a++, e++) {
+            for (a = first; a < b; a++) {
+                if (p->block_clique[a] == p->block_clique[b]) continue;
                 pair[2 * e] = s->local[p->block_clique[a]];
-                pair[2 * e + 1] = s->local[p->block_clique[b]];
+                pair[2 * e++ + 1] = s->local[p->block_clique[b]];
             }
         }
     }
@@ -11114,20 +11166,25 @@ ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_
 
 /* ---- Jacobians and Delassus blocks on request ---- */
 
-/* The block of a link for a clique, rows x size, perhaps in `room`; NULL if there is none */
-static const icf_real* icfi_find_block(const icf_problem* p, int32_t link, int32_t clique,
-                                       icf_real room[36])
+/* Where the numbers of a block begin */
+static size_t icfi_reals_before(const icf_problem* p, int32_t block)
 {
     size_t at = 0;
     int32_t i, k;
-    for (i = 0; i <= link; i++) {
+    for (i = 0; i < p->links; i++) {
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            if (i == link && p->block_clique[k] == clique)
-                return icfi_link_block(p, link, k, at, room);
+            if (k == block) return at;
             at += icfi_block_reals(p, i, k);
         }
     }
-    return NULL;
+    return at;
+}
+
+static int icfi_link_reads(const icf_problem* p, int32_t link, int32_t clique)
+{
+    int32_t k = p->link_start[link];
+    while (k < p->link_start[link + 1] && p->block_clique[k] != clique) k++;
+    return k < p->link_start[link + 1];
 }
 
 /* Checks what a walk through all blocks of links reads. */
@@ -11138,10 +11195,10 @@ static icf_result icfi_check_blocks(const icf_problem* p)
     for (i = 0; i < p->links; i++) {
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
             const int32_t c = p->block_clique[k];
-            if (c < 0 || c >= p->cliques) return ICF_RESULT_BAD_ARGUMENT;
-            if (icfi_has_lever(p, k) &&
-                icfi_check_lever(p, p->link_rows[i], c, p->block_lever + k) ==
-                    ICF_RESULT_BAD_ARGUMENT)
+            if (!icfi_reads_well(p, i, k) ||
+                (icfi_has_lever(p, k) &&
+                 icfi_check_lever(p, p->link_rows[i], c, p->block_lever + k) ==
+                     ICF_RESULT_BAD_ARGUMENT))
                 return ICF_RESULT_BAD_ARGUMENT;
             reals += icfi_block_reals(p, i, k);
         }
@@ -11174,22 +11231,27 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
                                         icf_real* jacobian)
 {
     const icf_problem* p = problem;
-    const icf_real* block;
     icf_real s[18], bias[3], room[36];
-    int32_t i, j, k, n, rows;
+    int32_t i, j, k, b, n, link, rows;
     icf_vec3 axes[3];
     icf_result result = icfi_check_asked(p, contact, axes);
     if (result != ICF_RESULT_OK) return result;
     if (clique < 0 || clique >= p->cliques || !jacobian) return ICF_RESULT_BAD_ARGUMENT;
     n = p->clique_sizes[clique];
-    rows = p->link_rows[p->contact[contact].link];
-    block = icfi_find_block(p, p->contact[contact].link, clique, room);
+    link = p->contact[contact].link;
+    rows = p->link_rows[link];
     icfi_contact_map(p->contact + contact, axes, rows, s, bias);
-    for (i = 0; i < 3; i++) {
-        for (j = 0; j < n; j++) {
-            icf_real sum = 0;
-            for (k = 0; block && k < rows; k++) sum += s[i * rows + k] * block[k * n + j];
-            jacobian[i * n + j] = sum;
+    for (i = 0; i < 3 * n; i++) jacobian[i] = 0;
+    for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
+        const int32_t m = icfi_columns(p, b);
+        icf_real* to = jacobian + icfi_first_column(p, b);
+        const icf_real* block;
+        if (p->block_clique[b] != clique) continue;
+        block = icfi_link_block(p, link, b, icfi_reals_before(p, b), room);
+        for (i = 0; i < 3; i++) {
+            for (j = 0; j < m; j++) {
+                for (k = 0; k < rows; k++) to[i * n + j] += s[i * rows + k] * block[k * m + j];
+            }
         }
     }
     return ICF_RESULT_OK;
@@ -11213,7 +11275,8 @@ ICF_API icf_result icf_contact_delassus(const icf_problem* problem, int32_t i, i
         size_t reals = (size_t)n * (size_t)n, at = 0;
         icfi_arena arena = icfi_arena_over(workspace->memory, workspace->bytes);
         icf_real *factor, *ji, *jj;
-        if (!n || !icfi_find_block(p, p->contact[j].link, c, room)) continue;
+        if (!n || !icfi_link_reads(p, p->contact[j].link, c)) continue;
+        if (k > p->link_start[link] && p->block_clique[k - 1] == c) continue;
         for (e = 0; e < c; e++) at += icfi_mass_reals(p, e);
         factor = ICFI_AT(icf_real, workspace->memory,
                          icfi_arena_take(&arena, reals + 6 * (size_t)n, sizeof(icf_real)));
@@ -11510,8 +11573,13 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
         icfi_write_matrix(t, 1, rows, bias);
         if (bias) bias += rows;
         for (k = p->link_start[i]; k < p->link_start[i + 1]; k++) {
-            int32_t n = p->clique_sizes[p->block_clique[k]];
+            int32_t n = icfi_columns(p, k);
             icfi_write_integer(t, p->block_clique[k]);
+            if (n != p->clique_sizes[p->block_clique[k]]) {
+                icfi_write_words(t, " COLUMNS");
+                icfi_write_integer(t, icfi_first_column(p, k));
+                icfi_write_integer(t, n);
+            }
             if (icfi_has_lever(p, k)) {
                 const icf_lever* l = p->block_lever + k;
                 const icf_real lever[4] = {l->r.x, l->r.y, l->r.z, l->sign};
@@ -11703,8 +11771,9 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         c = p->block_clique[k];
         for (i = 0, first = 0; i < c; i++) first += p->clique_sizes[i];
-        icfi_apply_transposed(rows, p->clique_sizes[c], icfi_find_block(p, link, c, room), gamma,
-                              b + first);
+        icfi_apply_transposed(rows, icfi_columns(p, k),
+                              icfi_link_block(p, link, k, icfi_reals_before(p, k), room), gamma,
+                              b + first + icfi_first_column(p, k));
     }
     return ICF_RESULT_OK;
 }
@@ -11941,7 +12010,7 @@ typedef struct icfi_sim {
     icf_real *mass, *factor;
 
     /* the problem */
-    int32_t *size, *is_body, *link_rows, *link_start, *block_clique, *island_of;
+    int32_t *size, *is_body, *link_rows, *link_start, *block_clique, *block_columns, *island_of;
     icf_lever* block_lever;
     icf_real *problem_mass, *problem_factor, *problem_v_free, *problem_v_last, *problem_v, *blocks,
         *bias;
@@ -12231,8 +12300,9 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(is_body, int32_t, b);
     ICFI_TAKE(link_rows, int32_t, links);
     ICFI_TAKE(link_start, int32_t, links + 1);
-    ICFI_TAKE(block_clique, int32_t, 2 * links + 2 * c);
-    ICFI_TAKE(block_lever, icf_lever, 2 * links + 2 * c);
+    ICFI_TAKE(block_clique, int32_t, 4 * links + 2 * c);
+    ICFI_TAKE(block_columns, int32_t, 2 * (4 * links + 2 * c));
+    ICFI_TAKE(block_lever, icf_lever, 4 * links + 2 * c);
     ICFI_TAKE(island_of, int32_t, b);
     ICFI_TAKE(island, icf_island, b);
     ICFI_TAKE(problem_mass, icf_real, all);
@@ -13056,12 +13126,12 @@ static void icfi_load_motion(icfi_sim* s)
    icfi_integrate_tree, icfi_is_kinematic, icfi_joint_efforts, icfi_joint_error, icfi_mass_matrix,
    icfi_motor_is_free, icfi_place_tree, icfi_pose, icfi_predict_body, icfi_predict_tree, icfi_set_speeds,
    icfi_slide_column, icfi_sort_trees, icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric,
-   icfi_symmetric_inverse, icfi_tree_room, icfi_turn_by, icfi_turn_error, icfi_turned_inertia,
-   icfi_unpack_velocity */
+   icfi_symmetric_inverse, icfi_tree_room, icfi_turn_by, icfi_turn_error, icfi_turn_inertias,
+   icfi_turned_inertia, icfi_unpack_velocity */
 
 /* Finds the trees. The root of a tree is a dynamic body that nothing holds, or whose parent is not dynamic.
-   Everything that it carries follows, breadth first. Trees are in the order of their roots, children in the
-   order of their joints. */
+   Everything that it carries follows, depth first: the velocities of a branch are next to one another. Trees
+   are in the order of their roots, children in the order of their joints. */
 static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -13090,23 +13160,23 @@ static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
         tree->carrier = carrier;
         tree->clique = -1;
         tree->mass_at = mass;
-        s->place[places].parent = -1;
-        s->place[places].body = i;
-        s->place_of[i] = places++;
-        for (k = tree->first; k < places; k++) {
-            icfi_world_place* p = s->place + k;
-            int32_t c;
-            p->joint = s->body[p->body].joint;
+        for (k = i; k >= 0;) {
+            icfi_world_place* p = s->place + places;
+            p->body = k;
+            p->joint = s->body[k].joint;
+            p->parent = k == i ? -1 : s->place_of[s->joint[p->joint].parent];
             p->dof = n;
-            p->dofs = p->joint < 0 ? icfi_free_dofs(icfi_locks_of(s->body + p->body))
+            p->dofs = p->joint < 0 ? icfi_free_dofs(icfi_locks_of(s->body + k))
                                    : icfi_joint_dofs(s->joint[p->joint].kind);
             n += p->dofs;
-            s->tree_of[p->body] = trees;
-            for (c = child[p->body]; c >= 0; c = sibling[c]) {
-                s->place[places].parent = k;
-                s->place[places].body = c;
-                s->place_of[c] = places++;
+            s->tree_of[k] = trees;
+            s->place_of[k] = places++;
+            if (child[k] >= 0) {
+                k = child[k];
+                continue;
             }
+            while (k != i && sibling[k] < 0) k = s->joint[s->body[k].joint].parent;
+            k = k == i ? -1 : sibling[k];
         }
         tree->places = places - tree->first;
         tree->dofs = n;
@@ -14187,42 +14257,56 @@ static int32_t icfi_begin_link(icfi_sim* s, int32_t rows, int32_t* bias_at)
     return link;
 }
 
-/* Makes a new block of the last link for a tree; answers its lever, which is not set. */
-static inline icf_lever* icfi_new_lever(icfi_sim* s, icfi_world_tree* tree)
+/* Makes a new block of the last link, for `columns` velocities of a tree. Answers its lever, which is not
+   set. */
+static inline icf_lever* icfi_new_block(icfi_sim* s, icfi_world_tree* tree, int32_t first,
+                                        int32_t columns)
 {
     int32_t block = s->link_start[s->problem.links]++;
     if (tree->clique < 0) icfi_add_clique(s, tree);
     s->block_clique[block] = tree->clique;
+    s->block_columns[2 * block] = first;
+    s->block_columns[2 * block + 1] = columns;
     return s->block_lever + block;
 }
 
-/* Makes a new block of numbers, rows x dofs. Answers NULL if there is no room. Even then block_used goes on:
-   its end says how much would be enough. */
-static icf_real* icfi_new_block(icfi_sim* s, icfi_world_tree* tree)
-{
-    int32_t link = s->problem.links - 1;
-    size_t at = s->block_used;
-    icfi_new_lever(s, tree)->sign = 0;
-    s->block_used = at + (size_t)s->link_rows[link] * (size_t)tree->dofs;
-    return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
-}
-
-/* The block of the last link for a tree, zero if it is new */
-static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree)
+/* The numbers of a block of the last link, rows x columns, zero if it is new. Answers NULL if there is no
+   room. Even then block_used goes on: its end says how much would be enough. */
+static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree, int32_t first, int32_t columns)
 {
     int32_t link = s->problem.links - 1, rows = s->link_rows[link], k;
-    size_t at = s->block_used;
-    icf_real* block;
+    size_t at = s->block_used, reals = (size_t)rows * (size_t)columns;
     for (k = s->link_start[link + 1] - 1; k >= s->link_start[link]; k--) {
+        const int32_t* range = s->block_columns + 2 * k;
         if (s->block_lever[k].sign != 0) continue;
-        at -= (size_t)rows * (size_t)s->size[s->block_clique[k]];
-        if (s->block_clique[k] == tree->clique) {
+        at -= (size_t)rows * (size_t)range[1];
+        if (s->block_clique[k] == tree->clique && range[0] == first && range[1] == columns)
             return s->block_used * sizeof(icf_real) <= s->workspace_bytes ? s->blocks + at : NULL;
+    }
+    icfi_new_block(s, tree, first, columns)->sign = 0;
+    at = s->block_used;
+    s->block_used += reals;
+    if (s->block_used * sizeof(icf_real) > s->workspace_bytes) return NULL;
+    if (reals) ICFI_MEMSET(s->blocks + at, 0, reals * sizeof(icf_real));
+    return s->blocks + at;
+}
+
+/* The velocities that move a body of a tree, as two ranges, with the widest gap between them left out: first
+   and end of each. Without a gap the second is empty. */
+static void icfi_chain_of(const icfi_sim* s, int32_t body, int32_t range[4])
+{
+    int32_t k = s->place_of[body], widest = 0;
+    range[2] = range[3] = range[1] = s->place[k].dof + s->place[k].dofs;
+    for (;; k = s->place[k].parent) {
+        const int32_t up = s->place[k].parent;
+        range[0] = s->place[k].dof;
+        if (up < 0) break;
+        if (s->place[k].dof - s->place[up].dof - s->place[up].dofs > widest) {
+            widest = s->place[k].dof - s->place[up].dof - s->place[up].dofs;
+            range[1] = s->place[up].dof + s->place[up].dofs;
+            range[2] = s->place[k].dof;
         }
     }
-    block = icfi_new_block(s, tree);
-    if (block) ICFI_MEMSET(block, 0, (size_t)rows * (size_t)tree->dofs * sizeof(icf_real));
-    return block;
 }
 
 /* The vector between two points, 0 if it is only rounding */
@@ -14272,13 +14356,13 @@ static void icfi_add_motion(icf_real* block, int32_t rows, int32_t n, int32_t i,
 }
 
 /* Adds one side of the last link: `sign` times the velocity of the point of a body at p, and the angular
-   velocity. The ground adds nothing. */
-static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, icf_real* bias,
-                          const icfi_spatial* direction)
+   velocity. The ground adds nothing. other: the body of the other side */
+static void icfi_add_side(icfi_sim* s, int32_t body, int32_t other, icf_vec3 p, icf_real sign,
+                          icf_real* bias, const icfi_spatial* direction)
 {
-    int32_t rows = s->link_rows[s->problem.links - 1], i, n, k, carrier;
+    int32_t rows = s->link_rows[s->problem.links - 1], range[4], i, k, carrier;
     icfi_world_tree* tree;
-    icf_real* block;
+    icf_real *block, *second = NULL;
     if (body < 0) return;
     tree = icfi_tree_of(s, body);
     carrier = tree ? tree->carrier : body;
@@ -14289,14 +14373,19 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
     if (!tree || !tree->dofs) return;
     if (tree->dofs == 6 && tree->single && !direction) {
         /* the two sides of a link are different bodies, so this body has no block yet */
-        icf_lever* l = icfi_new_lever(s, tree);
+        icf_lever* l = icfi_new_block(s, tree, 0, 6);
         l->r = icf_vec3_sub(p, s->motion[body].x);
         l->sign = sign;
         return;
     }
-    block = icfi_side_block(s, tree);
-    if (!block) return;
-    n = tree->dofs;
+    icfi_chain_of(s, body, range);
+    if (icfi_tree_of(s, other) == tree) { /* both sides share a block */
+        range[0] = 0;
+        range[1] = range[2] = range[3] = tree->dofs;
+    }
+    block = icfi_side_block(s, tree, range[0], range[1] - range[0]);
+    if (range[2] < range[3]) second = icfi_side_block(s, tree, range[2], range[3] - range[2]);
+    if (!block || (range[2] < range[3] && !second)) return;
     if (tree->single) {
         icf_vec3 r =
             direction ? icfi_arm(s->motion[body].x, p) : icf_vec3_sub(p, s->motion[body].x);
@@ -14304,26 +14393,28 @@ static void icfi_add_side(icfi_sim* s, int32_t body, icf_vec3 p, icf_real sign, 
         for (i = k = 0; i < 6; i++) {
             icfi_spatial c = icfi_free_column(i);
             if (locks >> i & 1u) continue;
-            icfi_add_motion(block, rows, n, k++, sign, &c, r, direction);
+            icfi_add_motion(block, rows, tree->dofs, k++, sign, &c, r, direction);
         }
         return;
     }
     for (k = s->place_of[body]; k >= 0; k = s->place[k].parent) {
         icf_vec3 r = direction ? icfi_arm(tree->origin, p) : icf_vec3_sub(p, tree->origin);
         for (i = 0; i < s->place[k].dofs; i++) {
-            int32_t d = s->place[k].dof + i;
-            const icfi_spatial* c = s->column + tree->dof + d;
-            icfi_add_motion(block, rows, n, d, sign, c, r, direction);
+            const int32_t d = s->place[k].dof + i, from = d < range[1] ? 0 : 2;
+            icfi_add_motion(from ? second : block, rows, range[from + 1] - range[from],
+                            d - range[from], sign, s->column + tree->dof + d, r, direction);
         }
     }
 }
 
-/* Adds `ratio` times a velocity of a joint to the last link, of one row. */
-static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_real ratio)
+/* Adds `ratio` times a velocity of a joint to the last link, of one row. alone: nothing else of its tree */
+static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_real ratio,
+                                int alone)
 {
-    int32_t body = s->joint[joint].child;
-    icf_real* block = icfi_side_block(s, icfi_tree_of(s, body));
-    if (block) block[s->place[s->place_of[body]].dof + number] += ratio;
+    const int32_t body = s->joint[joint].child, d = s->place[s->place_of[body]].dof + number;
+    icfi_world_tree* tree = icfi_tree_of(s, body);
+    icf_real* block = icfi_side_block(s, tree, alone ? d : 0, alone ? 1 : tree->dofs);
+    if (block) block[alone ? 0 : d] += ratio;
 }
 
 /* The state of a touch in a substep: its point half way between its two sides, its reach from A to B, and its
@@ -14414,9 +14505,9 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
             if (k > i || c->torsion > 0 || c->rolling > 0) rows = 6;
         }
         link = icfi_begin_link(s, rows, bias_at);
-        icfi_add_side(s, t->body[0], icf_vec3_add_scaled(origin, -ICF_R(0.5), reach), -1,
-                      s->bias + bias, NULL);
-        icfi_add_side(s, t->body[1], icf_vec3_add_scaled(origin, ICF_R(0.5), reach), 1,
+        icfi_add_side(s, t->body[0], t->body[1], icf_vec3_add_scaled(origin, -ICF_R(0.5), reach),
+                      -1, s->bias + bias, NULL);
+        icfi_add_side(s, t->body[1], t->body[0], icf_vec3_add_scaled(origin, ICF_R(0.5), reach), 1,
                       s->bias + bias, NULL);
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
@@ -14483,7 +14574,7 @@ static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* 
     int32_t link;
     if (!motor && !(j->dry_friction > 0)) return;
     link = icfi_begin_link(s, 1, bias_at);
-    icfi_add_joint_side(s, slot, number, 1);
+    icfi_add_joint_side(s, slot, number, 1, 1);
     if (motor) {
         icf_row* r = icfi_add_row(s, ICF_ROW_MOTOR, link, 0, slot, -1, number, 0);
         icf_real error[3];
@@ -14519,7 +14610,7 @@ static void icfi_link_limits(icfi_sim* s, int32_t slot, int32_t number, int32_t*
         if (distance > reach / 2) continue;
         if (link < 0) {
             link = icfi_begin_link(s, 1, bias_at);
-            icfi_add_joint_side(s, slot, number, 1);
+            icfi_add_joint_side(s, slot, number, 1, 1);
         }
         r = icfi_add_row(s, ICF_ROW_LIMIT, link, 0, slot, -1, number, 1);
         r->sign = side ? -ICF_R(1.0) : ICF_R(1.0);
@@ -14773,7 +14864,7 @@ static void icfi_link_stiffening(icfi_sim* s, int32_t* bias_at)
             direction[n++] = icfi_spatial_make(axis[k], icf_vec3_make(0, 0, 0));
         }
         link = icfi_begin_link(s, n, bias_at);
-        icfi_add_side(s, i, s->motion[i].x, 1, s->bias + bias, direction);
+        icfi_add_side(s, i, -1, s->motion[i].x, 1, s->bias + bias, direction);
         for (k = 0; k < n; k++) {
             icf_row* r = icfi_add_row(s, ICF_ROW_QUADRATIC, link, k, -1, -1, 0, 0);
             r->weight = weight[k];
@@ -14972,7 +15063,7 @@ static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int
     if (c->kind == ICF_CONSTRAINT_COUPLER) {
         link = icfi_begin_link(s, 1, bias_at);
         for (k = 0; k < c->joints; k++)
-            icfi_add_joint_side(s, c->joint[k], c->number[k], c->ratio[k]);
+            icfi_add_joint_side(s, c->joint[k], c->number[k], c->ratio[k], 0);
         for (k = 0; k < c->joints; k++) {
             speed[0] += c->ratio[k] * s->velocity[3 * c->joint[k] + c->number[k]];
         }
@@ -14997,8 +15088,8 @@ static ICFI_NOINLINE void icfi_link_constraint_at(icfi_sim* s, int32_t slot, int
         icfi_across(s, s->tension, slot, point, direction, across);
     }
     link = icfi_begin_link(s, across[0] > 0 || across[1] > 0 ? 3 : rows, bias_at);
-    icfi_add_side(s, c->body[0], point[0], -1, s->bias + bias, direction);
-    icfi_add_side(s, c->body[1], point[1], 1, s->bias + bias, direction);
+    icfi_add_side(s, c->body[0], c->body[1], point[0], -1, s->bias + bias, direction);
+    icfi_add_side(s, c->body[1], c->body[0], point[1], 1, s->bias + bias, direction);
     if (c->kind != ICF_CONSTRAINT_DISTANCE) {
         for (k = 0; k < rows; k++) {
             icfi_add_row(s, ICF_ROW_HOLONOMIC, link, k, -1, slot, k, 0)->distance =
@@ -15090,6 +15181,7 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s)
     p->link_rows = s->link_rows;
     p->link_start = s->link_start;
     p->block_clique = s->block_clique;
+    p->block_columns = s->block_columns;
     p->block_lever = s->block_lever;
     p->blocks = s->blocks;
     p->link_bias = s->bias;
@@ -15273,12 +15365,6 @@ static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s)
     return ICF_RESULT_OK;
 }
 
-/* The number of velocities of a clique, after icfi_solve_problem has turned s->size into offsets */
-static int32_t icfi_clique_size(const icfi_sim* s, int32_t c)
-{
-    return (c + 1 < s->problem.cliques ? s->size[c + 1] : s->velocities) - s->size[c];
-}
-
 /* The velocity of a row of a link at the start of the substep. block, bias: where the link's blocks and rows
    begin */
 static icf_real icfi_speed_before(const icfi_sim* s, int32_t link, int32_t row, size_t block,
@@ -15288,8 +15374,8 @@ static icf_real icfi_speed_before(const icfi_sim* s, int32_t link, int32_t row, 
     icf_real u = p->link_bias ? p->link_bias[bias + row] : 0;
     int32_t k, i;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
-        const int32_t n = icfi_clique_size(s, p->block_clique[k]);
-        const icf_real* v = p->v_last + s->size[p->block_clique[k]];
+        const int32_t n = p->block_columns[2 * k + 1];
+        const icf_real* v = p->v_last + s->size[p->block_clique[k]] + p->block_columns[2 * k];
         for (i = 0; i < n; i++) u += s->blocks[block + (size_t)(row * n + i)] * v[i];
         block += (size_t)(p->link_rows[link] * n);
     }
@@ -15329,7 +15415,7 @@ static icf_real icfi_constraint_energy(const icfi_sim* s)
         }
         for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
             if (p->block_lever[k].sign != 0) continue;
-            block += (size_t)(p->link_rows[link] * icfi_clique_size(s, p->block_clique[k]));
+            block += (size_t)(p->link_rows[link] * p->block_columns[2 * k + 1]);
         }
         bias += p->link_rows[link];
     }

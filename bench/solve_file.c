@@ -189,10 +189,11 @@ static double momentum_error(const icfp* in, const icf_workspace* workspace, con
     }
     for (c = 0; c < p->links; c++) {
         for (b = p->link_start[c]; b < p->link_start[c + 1]; b++) {
-            const int32_t clique = p->block_clique[b];
+            const size_t from = first[p->block_clique[b]] +
+                                (size_t)(p->block_columns ? p->block_columns[2 * b] : 0);
             for (r = 0; r < p->link_rows[c]; r++) {
-                for (k = 0; k < p->clique_sizes[clique]; k++)
-                    impulse[first[clique] + (size_t)k] += (double)*block++ * gamma[6 * c + r];
+                for (k = 0; k < columns_of(p, b); k++)
+                    impulse[from + (size_t)k] += (double)*block++ * gamma[6 * c + r];
             }
         }
     }

@@ -500,6 +500,7 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
     icf_real* bias = (icf_real*)icfp_memory(f, p, 6 * (size_t)q->links, sizeof *bias);
     icf_real* blocks = (icf_real*)icfp_memory(f, p, room, sizeof *blocks);
     icf_lever* lever = (icf_lever*)icfp_memory(f, p, (size_t)count, sizeof *lever);
+    int32_t* columns = (int32_t*)icfp_memory(f, p, 2 * (size_t)count, sizeof *columns);
     size_t at = 0, used = 0;
     int32_t i, k;
     for (i = 0; i < q->links && !f->failed; i++) {
@@ -508,17 +509,24 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
         icfp_append(f, bias, &at, 6 * (size_t)q->links, (size_t)rows[i], "a bias");
         for (k = start[i]; k < start[i + 1] && !f->failed; k++) {
             cliques[k] = icfp_integer(f, "the clique of a block", 0, p->trees - 1);
+            if (f->failed) break;
+            columns[2 * k + 1] = q->clique_sizes[cliques[k]];
+            if (icfp_word(f, "COLUMNS")) {
+                columns[2 * k] = icfp_integer(f, "the first column", 0, columns[2 * k + 1]);
+                columns[2 * k + 1] =
+                    icfp_integer(f, "columns", 0, columns[2 * k + 1] - columns[2 * k]);
+            }
             if (!f->failed && icfp_word(f, "LEVER")) {
                 lever[k].r.x = (icf_real)icfp_number(f, "r.x");
                 lever[k].r.y = (icf_real)icfp_number(f, "r.y");
                 lever[k].r.z = (icf_real)icfp_number(f, "r.z");
                 lever[k].sign = (icf_real)icfp_number(f, "the sign of a lever");
                 if (!(lever[k].sign != 0)) icfp_fail(f, "a lever without a sign");
-                if (q->clique_sizes[cliques[k]] != 6 || (rows[i] != 3 && rows[i] != 6))
+                if (columns[2 * k + 1] != 6 || (rows[i] != 3 && rows[i] != 6))
                     icfp_fail(f, "a lever of %d rows", (int)rows[i]);
             } else if (!f->failed) {
-                icfp_append(f, blocks, &used, room,
-                            (size_t)rows[i] * (size_t)q->clique_sizes[cliques[k]], "K");
+                icfp_append(f, blocks, &used, room, (size_t)rows[i] * (size_t)columns[2 * k + 1],
+                            "K");
             }
         }
     }
@@ -528,6 +536,7 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
     q->link_start = start;
     q->block_clique = cliques;
     q->block_lever = lever;
+    q->block_columns = columns;
     q->blocks = blocks;
     q->link_bias = bias;
 }
@@ -565,7 +574,7 @@ ICFP_FUNCTION void icfp_expand(icfp_file* f, icfp* p, size_t squares)
     if (f->failed) return;
     for (i = 0; i < q->links; i++) {
         for (k = q->link_start[i]; k < q->link_start[i + 1]; k++)
-            entries += (size_t)q->link_rows[i] * (size_t)q->clique_sizes[q->block_clique[k]];
+            entries += (size_t)q->link_rows[i] * (size_t)q->block_columns[2 * k + 1];
     }
     own.mass = (icf_real*)icfp_memory(f, p, squares, sizeof *own.mass);
     own.bound = (icf_real*)icfp_memory(f, p, q->mass_bound ? squares : 0, sizeof *own.bound);

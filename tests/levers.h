@@ -66,6 +66,12 @@ LEVERS_FUNCTION int looks_like_lever(int32_t rows, const icf_real* k, icf_lever*
     return i == 6 * rows;
 }
 
+LEVERS_FUNCTION int32_t columns_of(const icf_problem* p, int32_t block)
+{
+    return p->block_columns ? p->block_columns[2 * block + 1]
+                            : p->clique_sizes[p->block_clique[block]];
+}
+
 LEVERS_FUNCTION icf_real* copy_numbers(icf_real* to, const icf_real* from, int32_t count)
 {
     if (count) memcpy(to, from, (size_t)count * sizeof *to);
@@ -98,7 +104,7 @@ LEVERS_FUNCTION int use_levers(icf_problem* p, const lever_form* to)
     }
     for (l = 0; l < p->links; l++) {
         for (b = p->link_start[l]; b < p->link_start[l + 1]; b++) {
-            const int32_t n = p->link_rows[l] * p->clique_sizes[p->block_clique[b]];
+            const int32_t n = p->link_rows[l] * columns_of(p, b);
             to->lever[b].r = icf_vec3_make(0, 0, 0);
             to->lever[b].sign = 0;
             if (to->is_body[p->block_clique[b]] &&
@@ -137,7 +143,7 @@ LEVERS_FUNCTION void use_matrices(icf_problem* p, const lever_form* to)
     }
     for (l = 0; l < p->links; l++) {
         for (b = p->link_start[l]; b < p->link_start[l + 1]; b++) {
-            const int32_t n = p->link_rows[l] * p->clique_sizes[p->block_clique[b]];
+            const int32_t n = p->link_rows[l] * columns_of(p, b);
             if (p->block_lever && p->block_lever[b].sign != 0) {
                 matrix_of_lever(p->block_lever + b, a);
                 own_block = copy_numbers(own_block, a, n);

@@ -42,7 +42,9 @@ typedef struct scene {
     int32_t link_rows[MOST_LINKS], link_start[MOST_LINKS + 1], bias_at[MOST_LINKS + 1];
     int32_t block_clique[MOST_BLOCKS], block_at[MOST_BLOCKS + 1];
     int32_t unknowns, masses, coupling_numbers, block_count, block_numbers, biases;
-    /* what scene_use_levers makes */
+    /* what scene_use_columns makes */
+    int32_t part_clique[2 * MOST_BLOCKS], part_columns[4 * MOST_BLOCKS], part_start[MOST_LINKS + 1];
+    /* what scene_use_levers makes, and some of it scene_use_columns */
     icf_lever lever[MOST_BLOCKS];
     int32_t is_body[MOST_CLIQUES];
     icf_real own_mass[MOST_MASS], own_bound[MOST_MASS], own_blocks[MOST_BLOCK_NUMBERS];
@@ -56,6 +58,7 @@ UTIL_UNUSED static void scene_connect(scene* s)
 {
     s->p.clique_is_body = NULL;
     s->p.block_lever = NULL;
+    s->p.block_columns = NULL;
     s->p.clique_sizes = s->sizes;
     s->p.mass = s->mass;
     s->p.v_free = s->v_free;
@@ -214,6 +217,33 @@ UTIL_UNUSED static int scene_use_levers(scene* s)
     own.bound = s->own_bound;
     own.blocks = s->own_blocks;
     return use_levers(&s->p, &own);
+}
+
+/* From now on each block is two, cut where `cut` says, of which either may be empty. */
+UTIL_UNUSED static void scene_use_columns(scene* s, int (*cut)(int columns))
+{
+    icf_real* to = s->own_blocks;
+    int32_t l, b, r, part, count = 0, start = 0;
+    for (l = 0; l < s->p.links; l++) {
+        const int32_t rows = s->link_rows[l];
+        for (b = start; b < s->link_start[l + 1]; b++) {
+            const int32_t c = s->block_clique[b], n = s->sizes[c], at = cut(n);
+            for (part = 0; part < 2; part++, count++) {
+                const int32_t first = part ? at : 0, columns = part ? n - at : at;
+                s->part_clique[count] = c;
+                s->part_columns[2 * count] = first;
+                s->part_columns[2 * count + 1] = columns;
+                for (r = 0; r < rows; r++)
+                    to = copy_numbers(to, s->blocks + s->block_at[b] + r * n + first, columns);
+            }
+        }
+        start = s->link_start[l + 1];
+        s->part_start[l + 1] = count;
+    }
+    s->p.link_start = s->part_start;
+    s->p.block_clique = s->part_clique;
+    s->p.block_columns = s->part_columns;
+    s->p.blocks = s->own_blocks;
 }
 
 UTIL_UNUSED static icf_contact* scene_contact(scene* s, int32_t link)

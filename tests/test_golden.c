@@ -1618,7 +1618,8 @@ static void check_same_problem(const icf_problem* a, const icf_problem* b)
                 continue;
             }
             TEST_CHECK(!b->block_lever || b->block_lever[k].sign == 0);
-            entries += (size_t)a->link_rows[i] * (size_t)a->clique_sizes[a->block_clique[k]];
+            TEST_CHECK(columns_of(a, k) == columns_of(b, k));
+            entries += (size_t)a->link_rows[i] * (size_t)columns_of(a, k);
         }
     }
     TEST_CHECK(same_bits(a->mass, b->mass, squares * real));
@@ -1714,7 +1715,7 @@ typedef struct odd_problem {
     icf_options options;
     int32_t sizes[ODD_CLIQUES], is_body[ODD_CLIQUES], pairs[4], rows[ODD_LINKS],
         start[ODD_LINKS + 1];
-    int32_t cliques[6];
+    int32_t cliques[6], columns[12];
     icf_lever lever[6];
     icf_real mass[42], bound[42], v[15], v_free[15], v_last[15], coupling[9], blocks[100], bias[10];
     icf_contact contact[ODD_STRUCTS];
@@ -1740,6 +1741,8 @@ static void odd_make(odd_problem* o)
         o->v_last[i] = random_bits_real();
     }
     for (i = 0; i < 9; i++) o->coupling[i] = random_bits_real();
+    for (i = 0; i < 6; i++) o->columns[2 * i + 1] = sizes[cliques[i]];
+    o->columns[4] = 2, o->columns[5] = 3; /* of five */
     o->is_body[4] = 1; /* its block in link 0 is numbers, that in link 2 a lever */
     o->lever[5].r = icf_vec3_make(random_bits_real(), random_bits_real(), random_bits_real());
     o->lever[5].sign = random_below(2) ? 1 : -1;
@@ -1763,6 +1766,7 @@ static void odd_make(odd_problem* o)
     o->p.clique_sizes = o->sizes;
     o->p.clique_is_body = o->is_body;
     o->p.block_lever = o->lever;
+    o->p.block_columns = o->columns;
     o->p.mass = o->mass;
     o->p.v_free = o->v_free;
     o->p.v_last = o->v_last;

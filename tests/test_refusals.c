@@ -323,17 +323,30 @@ static const field options_fields[] = {
 };
 
 static const field problem_fields[] = {
-    REALS(icf_problem, dt, ABOVE_ZERO),   COUNTS(icf_problem, cliques),
-    POINTER(icf_problem, clique_sizes),   ANY(icf_problem, clique_is_body, void*),
-    POINTER(icf_problem, mass),           POINTER(icf_problem, v_free),
-    ANY(icf_problem, v_last, void*),      COUNTS(icf_problem, couplings),
-    POINTER(icf_problem, coupling_pairs), POINTER(icf_problem, coupling_blocks),
-    ANY(icf_problem, mass_bound, void*),  COUNTS(icf_problem, links),
-    POINTER(icf_problem, link_rows),      POINTER(icf_problem, link_start),
-    POINTER(icf_problem, block_clique),   ANY(icf_problem, block_lever, void*),
-    POINTER(icf_problem, blocks),         ANY(icf_problem, link_bias, void*),
-    COUNTS(icf_problem, contacts),        COUNTS(icf_problem, rows),
-    POINTER(icf_problem, contact),        POINTER(icf_problem, row),
+    REALS(icf_problem, dt, ABOVE_ZERO),
+    COUNTS(icf_problem, cliques),
+    POINTER(icf_problem, clique_sizes),
+    ANY(icf_problem, clique_is_body, void*),
+    POINTER(icf_problem, mass),
+    ANY(icf_problem, mass_factor, void*),
+    POINTER(icf_problem, v_free),
+    ANY(icf_problem, v_last, void*),
+    COUNTS(icf_problem, couplings),
+    POINTER(icf_problem, coupling_pairs),
+    POINTER(icf_problem, coupling_blocks),
+    ANY(icf_problem, mass_bound, void*),
+    COUNTS(icf_problem, links),
+    POINTER(icf_problem, link_rows),
+    POINTER(icf_problem, link_start),
+    POINTER(icf_problem, block_clique),
+    ANY(icf_problem, block_columns, void*),
+    ANY(icf_problem, block_lever, void*),
+    POINTER(icf_problem, blocks),
+    ANY(icf_problem, link_bias, void*),
+    COUNTS(icf_problem, contacts),
+    COUNTS(icf_problem, rows),
+    POINTER(icf_problem, contact),
+    POINTER(icf_problem, row),
 };
 
 static const field world_fields[] = {
@@ -1022,6 +1035,52 @@ static void test_bodies_and_levers(void)
         EXPECT(icf_problem_dump(&q.p, NULL, q.v, NULL, 0, &length), asked);
         if (asked == ICF_RESULT_OK && (k < 0 || k > 3) && k != 6 && k != 12)
             OK(icf_contact_delassus(&q.p, 0, 0, &q.w, w));
+    }
+}
+
+/* A block reads columns that there are, and not those of the block before it; a factor has pivots above 0. */
+static void test_columns_and_factors(void)
+{
+    static const int32_t cliques[4] = {0, 0, 1, 1};
+    int32_t columns[8], start[3] = {0, 3, 4}, k, i;
+    icf_real factor[MASSES];
+    for (k = -1; k < 12; k++) {
+        icf_result expected = ICF_RESULT_BAD_ARGUMENT;
+        icf_part part = ICF_PART_BLOCK;
+        int32_t which = 1;
+        size_t length;
+        problem_make(); /* its first block, 6 x 6, in two halves */
+        q.p.mass_bound = NULL;
+        q.p.block_columns = columns;
+        q.p.block_clique = cliques;
+        q.p.link_start = start;
+        columns[0] = 0, columns[1] = columns[2] = columns[3] = 3;
+        columns[4] = columns[6] = 0, columns[5] = columns[7] = 3;
+        memcpy(factor, q.mass, sizeof factor);
+        OK(icf_dense_factor(6, factor, 6, NULL));
+        OK(icf_dense_factor(3, factor + 36, 3, NULL));
+        q.p.mass_factor = factor;
+        switch (k) {
+        case 0: columns[2] = 4; break;
+        case 1: columns[3] = 4; break;
+        case 2: columns[3] = -1; break;
+        case 3: columns[2] = 2; break;
+        case 4: columns[0] = -1, which = 0; break;
+        case 5: columns[6] = 1, which = 3; break;
+        case 6: columns[2] = INT32_MAX; break;
+        case 7: factor[7] = -1; break;
+        case 8: factor[36] = (icf_real)NAN; break;
+        case 9: factor[38] = (icf_real)INFINITY; break;
+        case 10: factor[36] = 0; /* it is made */
+        default: expected = ICF_RESULT_OK; break;
+        }
+        if (k >= 7 && k <= 9) expected = ICF_RESULT_NOT_SPD, part = ICF_PART_CLIQUE, which = k > 7;
+        if (expected == ICF_RESULT_OK) part = ICF_PART_NONE, which = 0;
+        EXPECT(call_solve(), expected);
+        check_part("columns and factors", (size_t)k, part, which);
+        EXPECT(icf_problem_dump(&q.p, NULL, q.v, NULL, 0, &length),
+               k >= 0 && k < 7 ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK);
+        for (i = 0; i < 6; i++) q.v[i] = 0;
     }
 }
 
@@ -3486,6 +3545,7 @@ TEST_LIST = {
     {"fields_of_rows",          test_fields_of_rows         },
     {"law_check",               test_law_check              },
     {"solve_fields",            test_solve_fields           },
+    {"columns_and_factors",     test_columns_and_factors    },
     {"bodies_and_levers",       test_bodies_and_levers      },
     {"solve_arrays",            test_solve_arrays           },
     {"solve_indices",           test_solve_indices          },

@@ -377,6 +377,65 @@ static void test_levers_are_their_matrices(void)
     CHECK_NEAR(x[23], 12.0 / 0.4, 10 * EPS, 0);
 }
 
+static int random_cut(int columns)
+{
+    return random_below(columns + 1);
+}
+
+/* A block may be given in parts, which read some velocities each: the same answer, the same W and derivatives,
+   and the same Jacobians. And the caller may have the factors. */
+static void test_columns_are_parts_of_blocks(void)
+{
+    icf_real v[MOST_UNKNOWNS], w[MOST_UNKNOWNS], x[2][MOST_UNKNOWNS], a[24], b[24];
+    int trial, f;
+    random_seed(SEED);
+    for (trial = 0; trial < 80; trial++) {
+        scene *s = &first_scene, *t = &second_scene;
+        icf_real factor[MOST_MASS];
+        int32_t i, c, at = 0;
+        icf_stats one, two;
+        f = trial % FAMILIES;
+        random_scene(s, families[f].features, 2, 5, 2, 6);
+        scene_copy(t, s);
+        scene_use_columns(t, random_cut);
+        memcpy(factor, t->mass, (size_t)t->masses * sizeof *factor);
+        for (c = 0; c < t->p.cliques; c++) {
+            TEST_CHECK(icf_dense_factor(t->sizes[c], factor + at, t->sizes[c], NULL) ==
+                       ICF_RESULT_OK);
+            if (random_below(3) == 0) factor[at] = 0;
+            at += t->sizes[c] * t->sizes[c];
+        }
+        t->p.mass_factor = factor;
+        memset(v, 0, sizeof v);
+        memset(w, 0, sizeof w);
+        solve_exactly(t, w, &two);
+        check_answer(s, w, "by columns");
+        for (i = 0; i < s->unknowns; i++) x[0][i] = x[1][i] = R(random_between(-1, 1));
+        TEST_CHECK(icf_sensitivity(&t->p, &workspace, x[1], 1, s->unknowns, NULL, NULL) ==
+                   ICF_RESULT_OK);
+        for (i = 0; i < s->p.contacts; i++) v[i] = contact_result(i).w;
+        solve_exactly(s, w, &one);
+        for (i = 0; i < s->p.contacts; i++) CHECK_NEAR(contact_result(i).w, v[i], 100 * EPS, 0);
+        memset(v, 0, sizeof v);
+        CHECK_NEAR(one.cost, two.cost, 1e4 * EPS, 1e4 * EPS);
+        for (i = 0; i < s->p.contacts; i++) {
+            for (c = 0; c < s->p.cliques; c++) {
+                TEST_CHECK(icf_contact_jacobian(&s->p, i, c, a) == ICF_RESULT_OK);
+                TEST_CHECK(icf_contact_jacobian(&t->p, i, c, b) == ICF_RESULT_OK);
+                TEST_CHECK(memcmp(a, b, 3 * (size_t)s->sizes[c] * sizeof *a) == 0);
+            }
+            memset(x[0], 0, sizeof x[0]);
+            memset(x[1], 0, sizeof x[1]);
+            TEST_CHECK(icf_contact_push(&s->p, i, a, x[0]) == ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_push(&t->p, i, a, x[1]) == ICF_RESULT_OK);
+            for (c = 0; c < s->unknowns; c++) CHECK_NEAR(x[1][c], x[0][c], 0, 100 * EPS);
+            TEST_CHECK(icf_contact_delassus(&s->p, i, 0, &workspace, a) == ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_delassus(&t->p, i, 0, &workspace, b) == ICF_RESULT_OK);
+            for (c = 0; c < 9; c++) CHECK_NEAR(a[c], b[c], 100 * EPS, 1e-3 * EPS);
+        }
+    }
+}
+
 /* The same problem in two forms: from its last velocities the same answer, but for rounding. The second form is
    solved last. */
 static void check_same_answer(const scene* s, const scene* t, int trial)
@@ -953,6 +1012,7 @@ TEST_LIST = {
     {"barriers_from_afar",              test_barriers_from_afar             },
     {"no_last",                         test_no_last                        },
     {"frames_are_rows",                 test_frames_are_rows                },
+    {"columns_are_parts_of_blocks",     test_columns_are_parts_of_blocks    },
     {"levers_are_their_matrices",       test_levers_are_their_matrices      },
     {"any_tangent",                     test_any_tangent                    },
     {"islands_as_each_alone",           test_islands_as_each_alone          },
