@@ -1399,8 +1399,8 @@ typedef struct icf_problem {
     /* links + 1 numbers: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
     const int32_t* link_start;
     const int32_t* block_clique; /* the clique of each block, at most once in a link */
-    /* two numbers of each block: the first velocity of its clique that it reads, and how many. A link may then
-       have several blocks of one clique, one after another and in ascending order. NULL: all */
+    /* two numbers of each block: the first velocity of its clique that it reads, and how many. A link may
+       then have several blocks of one clique, one after another and in ascending order. NULL: all */
     const int32_t* block_columns;
     /* of each block: its lever, if it reads a body and its link has 3 or 6 rows. This takes less time than
        numbers. NULL: none has one */
@@ -12003,8 +12003,8 @@ typedef struct icfi_sim {
                                                       makes */
     uint8_t* by_parent;                            /* 1: the column moves with the parent */
     icfi_spatial *speed, *rate, *push, *outer;     /* of each place */
-    icf_real*
-        own_inertia; /* of each place: xx, yy, zz, xy, xz, yz about its centre, in the axes of the world */
+    /* of each place: the inertia about its centre in the axes of the world: xx, yy, zz, xy, xz, yz */
+    icf_real* own_inertia;
     icfi_inertia* inertia;
     icf_real *v0, *v_free, *v, *change;
     icf_real *mass, *factor;
