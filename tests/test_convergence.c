@@ -478,6 +478,41 @@ static void test_warm_start(void)
     }
 }
 
+/* What slides without friction on something far heavier, which comes to rest in this step, is not stopped with it
+   because its momentum is below the tolerance of both together. */
+static void test_light_slides_on(void)
+{
+    const double dt = 0.01, heavy = 1000, light = 0.01, k = 1e6, speed = 0.01;
+    int trial;
+    for (trial = 0; trial < 4; trial++) {
+        scene* s = scene_begin(&first_scene, dt);
+        const double loads[2] = {(heavy + light) * gravity, light * gravity};
+        icf_real v[6] = {0, 0, 0, 0, 0, 0};
+        icf_options o = icf_default_options();
+        int32_t i;
+        o.tolerance = R(1e-3);
+        scene_point(s, heavy);
+        scene_point(s, light);
+        for (i = 0; i < 2; i++) {
+            icf_contact* c = scene_contact(s, scene_link(s, 3));
+            scene_block_unit(s, i, 1);
+            if (i) scene_block_unit(s, 0, -1);
+            c->stiffness = R(i ? k * light / heavy : k);
+            c->distance = R(-loads[i] / (double)c->stiffness);
+            c->friction = c->dissipation = 0;
+            c->model = trial & 1 ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+            c->impulse_guess.z = R(dt * loads[i]);
+            s->v_free[3 * i + 2] = R(-dt * gravity);
+        }
+        s->v_free[3] = v[3] = R(speed);
+        v[2] = v[5] = R(trial & 2 ? 0.01 : 0);
+        memcpy(s->v_last, v, sizeof v);
+        TEST_CHECK(solve(s, &o, v, NULL) == ICF_RESULT_OK);
+        CHECK_NEAR(v[3], speed, 1e-3, 0);
+        CHECK_BELOW(magnitude((double)v[2]), 1e-3 * dt * gravity);
+    }
+}
+
 /* The tolerance asked for is the one reached, and the error is that of SAP (26), computed here. */
 static void test_tolerance_is_reached(void)
 {
@@ -783,6 +818,7 @@ TEST_LIST = {
     {"budgets_of_phases",            test_budgets_of_phases           },
     {"spin_of_nothing",              test_spin_of_nothing             },
     {"warm_start",                   test_warm_start                  },
+    {"light_slides_on",              test_light_slides_on             },
     {"tolerance_is_reached",         test_tolerance_is_reached        },
     {"certificate_bounds_the_cost",  test_certificate_bounds_the_cost },
     {"certificate_of_weak_mode",     test_certificate_of_weak_mode    },
