@@ -1199,6 +1199,67 @@ static void test_destroyed_leave_no_trace(void)
     icf_world_destroy(&two);
 }
 
+/* Pendulums on constraints, as many as there is room for, and in one of two worlds a tree with motors, limits and
+   friction: what constraints and bodies do is the same bit by bit. */
+static void test_trees_apart_change_no_force(void)
+{
+    enum { ROWS = 4 };
+    const int32_t kinds[ROWS] = {ICF_CONSTRAINT_BALL, ICF_CONSTRAINT_HINGE, ICF_CONSTRAINT_DISTANCE,
+                                 ICF_CONSTRAINT_WELD};
+    int trial, i, k;
+    for (trial = 0; trial < ROWS; trial++) {
+        icf_world w[2];
+        icf_constraint name[2][ROWS];
+        for (k = 0; k < 2; k++) {
+            icf_world_def d = small_world_def(ROWS + 2, 2, ROWS, 0);
+            memset(&w[k], 0, sizeof w[k]);
+            TEST_ASSERT(icf_world_create(&w[k], &d) == ICF_RESULT_OK);
+            for (i = 0; i < ROWS; i++) {
+                icf_constraint_def cd =
+                    icf_default_constraint_def((icf_constraint_kind)kinds[(i + trial) % ROWS]);
+                icf_body_def b = body_at(1 + i, 0.3, i, -0.4);
+                cd.b = add_body(&w[k], &b);
+                cd.a_frame.p = vec(0, i, 0);
+                cd.b_frame.p = vec(-0.3, 0, 0.4);
+                if (cd.kind == ICF_CONSTRAINT_DISTANCE)
+                    cd.b_frame.p = vec(0, 0, 0), cd.lower = cd.upper = R(0.5);
+                OK(icf_constraint_create(&w[k], &cd, &name[k][i]));
+            }
+            for (i = 0; k && i < 2; i++) {
+                icf_joint_def jd = icf_default_joint_def(ICF_JOINT_PLANAR);
+                icf_body_def b = body_at(1, 10, 0, 0);
+                icf_joint joint;
+                int n;
+                jd.child = add_body(&w[k], &b);
+                for (n = 0; n < 3; n++) {
+                    jd.lower[n] = -R(0.001);
+                    jd.upper[n] = R(0.001);
+                    jd.target[n] = R(1 + i);
+                }
+                jd.motor_stiffness = jd.motor_damping = 10;
+                jd.dry_friction = R(0.1);
+                OK(icf_joint_create(&w[k], &jd, &joint));
+            }
+        }
+        for (i = 0; i < 20 * ROWS; i++) {
+            icf_constraint_state x, y;
+            if (i % ROWS == 0) {
+                OK(icf_world_step(&w[0], R(0.01)));
+                OK(icf_world_step(&w[1], R(0.01)));
+            }
+            memset(&x, 0, sizeof x);
+            memset(&y, 0, sizeof y);
+            OK(icf_constraint_get_state(&w[0], name[0][i % ROWS], &x));
+            OK(icf_constraint_get_state(&w[1], name[1][i % ROWS], &y));
+            TEST_CHECK_(d3_off(d3_of(x.force), d3_of(y.force)) == 0 &&
+                            d3_off(d3_of(x.torque), d3_of(y.torque)) == 0 && x.error == y.error,
+                        "step %d, constraint %d, trial %d", i / ROWS, i % ROWS, trial);
+        }
+        icf_world_destroy(&w[0]);
+        icf_world_destroy(&w[1]);
+    }
+}
+
 /* Without touches two substeps are two steps, to the bit; with them nearly */
 static void test_substeps_are_steps(void)
 {
@@ -3243,6 +3304,7 @@ TEST_LIST = {
     {"room_for_factor",                  test_room_for_factor                 },
     {"island_alone",                     test_island_alone                    },
     {"destroyed_leave_no_trace",         test_destroyed_leave_no_trace        },
+    {"trees_apart_change_no_force",      test_trees_apart_change_no_force     },
     {"substeps_are_steps",               test_substeps_are_steps              },
     {"substeps_follow",                  test_substeps_follow                 },
     {"constraints_between_bodies",       test_constraints_between_bodies      },
