@@ -1376,6 +1376,53 @@ static void test_substeps_follow(void)
     }
 }
 
+/* Two bodies that slide past each other, apart or in each other, do the same whichever of them the touch calls A:
+   in substeps each touch stays half way between its sides. */
+static void test_touch_from_the_other_side(void)
+{
+    int trial, k;
+    random_seed(SEED);
+    for (trial = 0; trial < 40; trial++) {
+        const double gap = trial % 2 ? random_between(0, 0.02) : random_between(-0.01, 0);
+        const d3 point = random_d3(1), aside = random_d3(1);
+        icf_body_def d[2];
+        icf_world w[2];
+        icf_body b[2][2];
+        icf_vec3 n = icf_vec3_normalize(random_vec(1));
+        for (k = 0; k < 2; k++) {
+            d[k] = random_body(0.5);
+            d[k].velocity = icf_vec3_add_scaled(random_vec(1), R(k ? -3 : 3), n);
+        }
+        for (k = 0; k < 2; k++) {
+            icf_world_def def;
+            icf_touch t;
+            w[k] = world_with(0, 0);
+            OK(icf_world_get_def(&w[k], &def));
+            def.substeps = 1 + trial % 6;
+            def.tolerance = R(4 * EPS);
+            OK(icf_world_set_def(&w[k], &def));
+            b[k][0] = add_body(&w[k], &d[0]);
+            b[k][1] = add_body(&w[k], &d[1]);
+            t = touch_at(&w[k], b[k][k], b[k][1 - k], d3_real(point), gap, 1);
+            t.contact.normal = k ? icf_vec3_neg(n) : n;
+            t.contact.tangent = icf_vec3_normalize(icf_vec3_cross(n, d3_real(aside)));
+            t.contact.stiffness = 1000;
+            if (trial % 4 == 1) t.reach = icf_vec3_scale(R(gap), t.contact.normal);
+            OK(icf_world_add_touch(&w[k], &t));
+            OK(icf_world_step(&w[k], R(0.02)));
+        }
+        for (k = 0; k < 2; k++) {
+            icf_body_state x = state_of(&w[0], b[0][k]), y = state_of(&w[1], b[1][k]);
+            double off = d3_off(d3_of(x.velocity), d3_of(y.velocity)) +
+                         d3_off(d3_of(x.angular_velocity), d3_of(y.angular_velocity));
+            TEST_CHECK_(off <= 1e3 * EPS, "trial %d, body %d: off by %.3g; seed %u", trial, k, off,
+                        (unsigned)SEED);
+        }
+        icf_world_destroy(&w[0]);
+        icf_world_destroy(&w[1]);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------
 // Constraints
 
@@ -3307,6 +3354,7 @@ TEST_LIST = {
     {"trees_apart_change_no_force",      test_trees_apart_change_no_force     },
     {"substeps_are_steps",               test_substeps_are_steps              },
     {"substeps_follow",                  test_substeps_follow                 },
+    {"touch_from_the_other_side",        test_touch_from_the_other_side       },
     {"constraints_between_bodies",       test_constraints_between_bodies      },
     {"constraint_forces",                test_constraint_forces               },
     {"slider_forces",                    test_slider_forces                   },
