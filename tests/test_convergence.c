@@ -561,6 +561,57 @@ static void test_tolerance_is_reached(void)
     }
 }
 
+static double about(double x)
+{
+    return x * random_between(0.9, 1.1);
+}
+
+/* A grain between two walls, deep in one of them, with friction that outweighs all else a million times: Newton's
+   method stands still in about a third of these problems and finds a way around in some. However it ends, it says
+   CONVERGED where the tolerance is met, and nowhere else. */
+static void test_stop_says_what_was_met(void)
+{
+    static const double to[3] = {300, 9, 22}, from[3] = {-300, 0.2, 0.03};
+    static const double normal[2][3] = {
+        {-0.22, -0.34, -0.91},
+        {0.44,  -0.08, -0.89}
+    };
+    int trial, i, k, converged = 0;
+    random_seed(SEED);
+    for (trial = 0; trial < 300; trial++) {
+        scene* s = scene_begin(&first_scene, 0.058);
+        const double tolerance = (double)icf_default_options().tolerance;
+        icf_real v[3];
+        icf_stats stats;
+        scene_point(s, 0.007);
+        for (i = 0; i < 2; i++) {
+            icf_contact* c = scene_contact(s, scene_link(s, 3));
+            double n[3];
+            for (k = 0; k < 3; k++) n[k] = about(normal[i][k]);
+            scene_block_unit(s, 0, 1);
+            c->normal = icf_vec3_normalize(icf_vec3_make(R(n[0]), R(n[1]), R(n[2])));
+            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
+            c->model = i ? ICF_MODEL_LAGGED : ICF_MODEL_SIMILAR;
+            c->law = i ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HERTZ;
+            c->distance = R(about(i ? 1.2e-4 : -1e-3));
+            c->stiffness = R(about(i ? 2.5e7 : 5.5e11));
+            c->friction = R(i ? 4e6 : 6e8);
+            c->softness = R(i ? 0.06 : 2.5e-5);
+        }
+        for (k = 0; k < 3; k++) {
+            s->v_free[k] = R(about(to[k]));
+            s->v_last[k] = v[k] = R(from[k]);
+        }
+        TEST_CHECK(solve(s, NULL, v, &stats) >= 0);
+        converged += stats.stop == ICF_STOP_CONVERGED;
+        TEST_CHECK_((stats.stop == ICF_STOP_CONVERGED) ==
+                        ((double)stats.momentum_error <= tolerance),
+                    "trial %d: stop %d with an error of %g; seed %u", trial, (int)stats.stop,
+                    (double)stats.momentum_error, (unsigned)SEED);
+    }
+    TEST_CHECK_(IN_FLOAT || converged >= 100, "%d of 300", converged); /* in float all end short */
+}
+
 /* The certificate is above what the cost can still fall by, and not far above what theory gives. */
 static void test_certificate_bounds_the_cost(void)
 {
@@ -820,6 +871,7 @@ TEST_LIST = {
     {"warm_start",                   test_warm_start                  },
     {"light_slides_on",              test_light_slides_on             },
     {"tolerance_is_reached",         test_tolerance_is_reached        },
+    {"stop_says_what_was_met",       test_stop_says_what_was_met      },
     {"certificate_bounds_the_cost",  test_certificate_bounds_the_cost },
     {"certificate_of_weak_mode",     test_certificate_of_weak_mode    },
     {"energy_of_islands",            test_energy_of_islands           },
