@@ -322,7 +322,8 @@ static void test_not_finite_potentials(void)
     CHECK_REFUSED(s, "spin_tolerance", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 1);
 }
 
-/* Numbers that are good each by itself, and too large together: each contact and row is named by its number. */
+/* Numbers that are good each by itself, and too large together: each contact and row is named by its
+   number. */
 static void test_too_large_together(void)
 {
     scene* s = &first_scene;

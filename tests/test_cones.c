@@ -646,8 +646,8 @@ static void test_start_near_an_answer(void)
     }
 }
 
-/* Where a law has a given slope, which for most laws is searched: for each law, from slopes far too small to far
-   too large, and whatever size the search begins with. */
+/* Where a law has a given slope, which for most laws is searched: for each law, from slopes far too small
+   to far too large, and whatever size the search begins with. */
 static void test_inverse_of_laws(void)
 {
     int trial, law, met = 0;

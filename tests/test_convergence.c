@@ -478,8 +478,8 @@ static void test_warm_start(void)
     }
 }
 
-/* What slides without friction on something far heavier, which comes to rest in this step, is not stopped with it
-   because its momentum is below the tolerance of both together. */
+/* What slides without friction on something far heavier, which comes to rest in this step, is not stopped
+   with it because its momentum is below the tolerance of both together. */
 static void test_light_slides_on(void)
 {
     const double dt = 0.01, heavy = 1000, light = 0.01, k = 1e6, speed = 0.01;
@@ -566,9 +566,9 @@ static double about(double x)
     return x * random_between(0.9, 1.1);
 }
 
-/* A grain between two walls, deep in one of them, with friction that outweighs all else a million times: Newton's
-   method stands still in about a third of these problems and finds a way around in some. However it ends, it says
-   CONVERGED where the tolerance is met, and nowhere else. */
+/* A grain between two walls, deep in one of them, with friction that outweighs all else a million times:
+   Newton's method stands still in about a third of these problems and finds a way around in some. However
+   it ends, it says CONVERGED where the tolerance is met, and nowhere else. */
 static void test_stop_says_what_was_met(void)
 {
     static const double to[3] = {300, 9, 22}, from[3] = {-300, 0.2, 0.03};

@@ -364,8 +364,8 @@ static void test_lines_and_points(void)
     TEST_CHECK(icf_manifold_make(&box, &a, &ball, &b, 0, 0, 0, &m) == ICF_RESULT_BAD_ARGUMENT);
 }
 
-/* What lies flat on something, a gap above it, has all its points or none if no more than that gap is asked for:
-   rounding does not decide about some of them. */
+/* What lies flat on something, a gap above it, has all its points or none if no more than that gap is asked
+   for: rounding does not decide about some of them. */
 static void test_flat_at_the_margin(void)
 {
     const double quarter = acos(-1.0) / 2;

@@ -2709,8 +2709,8 @@ static double flops_in_order(const graph* g, const int32_t* order)
     return flops;
 }
 
-/* Puts the part of a grid from low to high, of sides `side`, at the end of an order: both halves along the longest
-   side, and then the plane between them. */
+/* Puts the part of a grid from low to high, of sides `side`, at the end of an order: both halves along the
+   longest side, and then the plane between them. */
 static void cut_grid(const int32_t side[3], const int32_t low[3], const int32_t high[3],
                      int32_t* order, int32_t* done)
 {
@@ -2735,8 +2735,8 @@ static void cut_grid(const int32_t side[3], const int32_t low[3], const int32_t 
     cut_grid(side, begin, end, order, done);
 }
 
-/* Grids, whose cliques are named in order or at random, take less than if they are cut in halves by planes, again and
-   again: on the mean a part that is a little above what was measured. */
+/* Grids, whose cliques are named in order or at random, take less than if they are cut in halves by planes,
+   again and again: on the mean a part that is a little above what was measured. */
 static void test_order_of_grids(void)
 {
     enum { NAMES = 4 };

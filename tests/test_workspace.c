@@ -207,7 +207,8 @@ static void test_kept_pattern(void)
         TEST_CHECK_(same_bits(v, again, bytes), "round %d; seed %u", round, (unsigned)SEED);
     }
 
-    /* the pattern of a large problem that takes all of the memory is not kept, nor that of a small one before */
+    /* the pattern of a large problem that takes all of the memory is not kept, nor that of a small one
+       before */
     for (round = 0; round < 4; round++) {
         icf_real v[MOST_UNKNOWNS] = {0};
         icf_stats stats;

@@ -1199,8 +1199,8 @@ static void test_destroyed_leave_no_trace(void)
     icf_world_destroy(&two);
 }
 
-/* Pendulums on constraints, as many as there is room for, and in one of two worlds a tree with motors, limits and
-   friction: what constraints and bodies do is the same bit by bit. */
+/* Pendulums on constraints, as many as there is room for, and in one of two worlds a tree with motors,
+   limits and friction: what constraints and bodies do is the same bit by bit. */
 static void test_trees_apart_change_no_force(void)
 {
     enum { ROWS = 4 };
@@ -1376,8 +1376,8 @@ static void test_substeps_follow(void)
     }
 }
 
-/* Two bodies that slide past each other, apart or in each other, do the same whichever of them the touch calls A:
-   in substeps each touch stays half way between its sides. */
+/* Two bodies that slide past each other, apart or in each other, do the same whichever of them the touch
+   calls A: in substeps each touch stays half way between its sides. */
 static void test_touch_from_the_other_side(void)
 {
     int trial, k;
