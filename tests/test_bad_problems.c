@@ -322,6 +322,30 @@ static void test_not_finite_potentials(void)
     CHECK_REFUSED(s, "spin_tolerance", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 1);
 }
 
+/* Numbers that are good each by itself, and too large together: each contact and row is named by its
+   number. */
+static void test_too_large_together(void)
+{
+    scene* s = &first_scene;
+    int32_t i;
+    good_scene(&second_scene);
+    good_scene(s);
+    for (i = 0; i < s->p.rows; i++) {
+        icf_row good = s->row[i];
+        s->row[i].kind = ICF_ROW_MOTOR;
+        s->row[i].stiffness = s->row[i].error = REAL_MAX;
+        CHECK_REFUSED(s, "a motor", ICF_RESULT_NOT_FINITE, ICF_PART_ROW, i);
+        s->row[i] = good;
+    }
+    for (i = 0; i < s->p.contacts; i++) {
+        icf_contact good = s->contact[i];
+        s->contact[i].stiffness = REAL_MAX;
+        s->contact[i].distance = -REAL_MAX;
+        CHECK_REFUSED(s, "a contact", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, i);
+        s->contact[i] = good;
+    }
+}
+
 static void test_bad_mass(void)
 {
     scene* s = &first_scene;
@@ -629,6 +653,7 @@ TEST_LIST = {
     {"nothing_is_solved",     test_nothing_is_solved    },
     {"not_finite",            test_not_finite           },
     {"not_finite_potentials", test_not_finite_potentials},
+    {"too_large_together",    test_too_large_together   },
     {"bad_mass",              test_bad_mass             },
     {"bad_indices",           test_bad_indices          },
     {"bad_contacts",          test_bad_contacts         },

@@ -646,6 +646,52 @@ static void test_start_near_an_answer(void)
     }
 }
 
+/* Where a law has a given slope, which for most laws is searched: for each law, from slopes far too small
+   to far too large, and whatever size the search begins with. */
+static void test_inverse_of_laws(void)
+{
+    int trial, law, met = 0;
+    random_seed(SEED + 9);
+    for (trial = 0; trial < TRIALS; trial++) {
+        for (law = ICF_LAW_HUNT_CROSSLEY; law < ICF_LAW_CUSTOM; law++) {
+            const int wall = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
+            icf_contact c = icf_default_contact();
+            icf_real v0[3] = {0, 0, 0}, u, slope, bend, n, scale = R(log_between(1e-3, 10));
+            icfi_cone cone[2];
+            const icfi_unit* t = NULL;
+            int i, count;
+            c.law = law;
+            c.dissipation = R(random_between(0, 1));
+            c.relaxation = R(random_between(0, 0.1));
+            c.distance = wall ? R(1e-3) : R(random_between(-1e-3, 1e-4));
+            c.stiffness =
+                R(law == ICF_LAW_LOG_BARRIER ? log_between(1e-2, 1) : log_between(1e3, 1e5));
+            c.friction = R(0.5);
+            v0[2] = -R(random_between(0, 0.1));
+            TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &terms[0]) == ICF_RESULT_OK);
+            count = icfi_contact_cones(&terms[0], cone);
+            solve.unit = units;
+            solve.units = 0;
+            icfi_add_units(&solve, ICFI_ROLE_ROW, 0, 1, cone, count, 1, 0);
+            for (i = 0; i < solve.units; i++) {
+                if (units[i].law) t = units + i;
+            }
+            if (!t) continue;
+            n = R(log_between(1e-4, 1e2));
+            u = icfi_unit_inverse(t, n, scale);
+            law_at(t, u, &slope, &bend);
+            TEST_CHECK_(fabs((double)(slope - n)) <=
+                            1e2 * EPS *
+                                ((double)n + (double)bend * fabs((double)t->from) +
+                                 (double)bend * fabs((double)u)),
+                        "law %d, trial %d: at %g a slope of %g, not %g", law, trial, (double)u,
+                        (double)slope, (double)n);
+            met++;
+        }
+    }
+    TEST_CHECK_(met >= 4 * TRIALS, "%d", met);
+}
+
 /* Many units together: the mean a step away, and the step, which stays in the cones */
 static void test_move_stays_in_the_cones(void)
 {
@@ -731,6 +777,7 @@ TEST_LIST = {
     {"least_of_cones_and_barrier",       test_least_of_cones_and_barrier      },
     {"start_on_the_axis",                test_start_on_the_axis               },
     {"start_near_an_answer",             test_start_near_an_answer            },
+    {"inverse_of_laws",                  test_inverse_of_laws                 },
     {"move_stays_in_the_cones",          test_move_stays_in_the_cones         },
     {NULL,                               NULL                                 }
 };

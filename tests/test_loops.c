@@ -686,6 +686,72 @@ static void test_constraints_on_what_joints_hold(void)
     for (i = 0; i < 300; i++) check_held(i % 5, i / 5 % 2, i / 10 % 2 ? 60 : 240);
 }
 
+// ------------------------------------------------------------------------------------------------
+// Turned worlds
+
+/* A chain of four links and a weight, spinning, and all of the world is turned. It hangs straight down, or as
+   `lean` says. */
+static icf_world make_turned(icf_quat turn, icf_quat lean, int32_t kind, icf_body body[5])
+{
+    icf_world w = world_with(0, 0);
+    icf_world_def wd;
+    icf_constraint name;
+    icf_quat q = icf_quat_mul(turn, lean);
+    int i;
+    OK(icf_world_get_def(&w, &wd));
+    wd.gravity = icf_quat_rotate(turn, vec(0, 0, -9.81));
+    wd.tolerance = R(4 * EPS);
+    OK(icf_world_set_def(&w, &wd));
+    for (i = 0; i < 5; i++) {
+        icf_body_def d = body_at(i == 4 ? 100 : 1, 0, 0, 0);
+        icf_constraint_def c = icf_default_constraint_def((icf_constraint_kind)kind);
+        d.inertia = diagonal(0.001, 0.001, 0.002);
+        d.pose = icf_transform_make(q, icf_quat_rotate(q, vec(0, 0, -0.2 * i - 0.1)));
+        d.angular_velocity = icf_quat_rotate(turn, vec(0.3, 0.2, 1));
+        body[i] = add_body(&w, &d);
+        if (i) c.a = body[i - 1];
+        c.b = body[i];
+        if (!i) c.a_frame.q = q;
+        if (i) c.a_frame.p = vec(0, 0, -0.1);
+        c.b_frame.p = vec(0, 0, 0.1);
+        OK(icf_constraint_create(&w, &c, &name));
+    }
+    return w;
+}
+
+/* Where x becomes y, y becomes z and z becomes x, or the other way around, all happens as before but for
+   rounding, which constraints magnify: measured up to 5e3. */
+static void test_axes_are_alike(void)
+{
+    static const int32_t kinds[3] = {ICF_CONSTRAINT_BALL, ICF_CONSTRAINT_HINGE,
+                                     ICF_CONSTRAINT_WELD};
+    const icf_quat turns[2] = {icf_quat_make(R(0.5), R(0.5), R(0.5), R(0.5)),
+                               icf_quat_make(-R(0.5), -R(0.5), -R(0.5), R(0.5))};
+    int trial, i, k;
+    random_seed(SEED);
+    for (trial = 0; trial < 12; trial++) {
+        const icf_quat turn = turns[trial & 1], none = icf_quat_identity();
+        const icf_quat lean = trial & 2 ? random_turn() : none;
+        icf_body one[5], two[5];
+        icf_world a = make_turned(none, lean, kinds[trial / 4], one);
+        icf_world b = make_turned(turn, lean, kinds[trial / 4], two);
+        for (i = 0; i < 10; i++) {
+            OK(icf_world_step(&a, R(1.0 / 60)));
+            OK(icf_world_step(&b, R(1.0 / 60)));
+            for (k = 0; k < 5; k++) {
+                icf_body_state x = state_of(&a, one[k]), y = state_of(&b, two[k]);
+                d3 v = d3_of(icf_quat_rotate(turn, x.velocity));
+                d3 w = d3_of(icf_quat_rotate(turn, x.angular_velocity));
+                double off = d3_off(v, d3_of(y.velocity)) + d3_off(w, d3_of(y.angular_velocity));
+                TEST_CHECK_(off <= 3e4 * EPS, "trial %d, step %d, link %d: off by %.3g; seed %u",
+                            trial, i, k, off, (unsigned)SEED);
+            }
+        }
+        icf_world_destroy(&a);
+        icf_world_destroy(&b);
+    }
+}
+
 TEST_LIST = {
     {"chains_that_hang",                test_chains_that_hang               },
     {"long_chains",                     test_long_chains                    },
@@ -700,5 +766,6 @@ TEST_LIST = {
     {"lift_makes_no_energy",            test_lift_makes_no_energy           },
     {"bridge_carries_its_load",         test_bridge_carries_its_load        },
     {"constraints_on_what_joints_hold", test_constraints_on_what_joints_hold},
+    {"axes_are_alike",                  test_axes_are_alike                 },
     {NULL,                              NULL                                },
 };

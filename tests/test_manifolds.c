@@ -364,6 +364,68 @@ static void test_lines_and_points(void)
     TEST_CHECK(icf_manifold_make(&box, &a, &ball, &b, 0, 0, 0, &m) == ICF_RESULT_BAD_ARGUMENT);
 }
 
+/* What lies flat on something, a gap above it, has all its points or none if no more than that gap is asked
+   for: rounding does not decide about some of them. */
+static void test_flat_at_the_margin(void)
+{
+    const double quarter = acos(-1.0) / 2;
+    int i, met[4] = {0, 0, 0, 0};
+    random_seed(SEED);
+    for (i = 0; i < times_more(4000); i++) {
+        /* below: a capsule, a box, a half-space, a box; on it: a capsule, a capsule, either, a box */
+        const int kind = i % 4, box = kind == 3 || (kind == 2 && i & 4), count = box ? 4 : 2;
+        const double low = random_between(0.1, 1), high = random_between(0.1, 1);
+        const double gap = random_between(0, 0.1);
+        const icf_vec3 x = icf_vec3_make(0, R(quarter), 0);
+        icf_vec3 by = icf_vec3_scale(R(random_between(0, 3)), random_direction());
+        icf_transform a = icf_transform_identity(), b = a, turn = a;
+        icf_shape under, over;
+        icf_manifold all, m;
+        turn.q = icf_quat_from_rotation_vector(by);
+        turn.p = icf_vec3_scale(R(random_between(0, 10)), random_direction());
+        under = icf_box(R(random_between(0.1, 1)), R(random_between(0.1, 1)), R(low));
+        over = icf_box(R(random_between(0.1, 20)), R(random_between(0.1, 20)), R(high));
+        if (kind == 0) under = icf_capsule(R(low), under.half.x);
+        if (kind == 2) under = icf_half_space();
+        if (!box) over = icf_capsule(R(high), over.half.x);
+        if (kind == 0) a.q = icf_quat_from_rotation_vector(x);
+        if (!box) b.q = icf_quat_from_rotation_vector(x);
+        b.p.z = R(high + gap + (kind == 2 ? 0 : low));
+        a = icf_transform_mul(turn, a);
+        b = icf_transform_mul(turn, b);
+        OK(icf_manifold_make(&under, &a, &over, &b, 1, 8, 0, &all));
+        OK(icf_manifold_make(&under, &a, &over, &b, all.distance, 8, 0, &m));
+        TEST_CHECK_(all.count == count && (m.count == count || !m.count),
+                    "case %d, kind %d: of %d points %d; seed %u", i, kind, all.count, m.count,
+                    (unsigned)SEED);
+        met[kind] += m.count > 0;
+    }
+    for (i = 0; i < 4; i++) TEST_CHECK_(met[i] >= 80, "kind %d: %d of 1000", i, met[i]);
+}
+
+/* A ball on a capsule: the point has one name on each end and one on the side, and no others. */
+static void test_names_along_a_capsule(void)
+{
+    const icf_shape rod = icf_capsule(R(0.25), 1), ball = icf_sphere(R(0.5));
+    int i;
+    random_seed(SEED);
+    for (i = 0; i < 300; i++) {
+        const double z = random_between(-1.6, 1.6), angle = random_between(0, 6);
+        icf_transform a = icf_transform_identity(), b = a;
+        icf_manifold m;
+        uint32_t name;
+        if (magnitude(magnitude(z) - 1) < 0.1) continue;
+        b.p = icf_vec3_make(R(0.7 * cos(angle)), R(0.7 * sin(angle)), R(z));
+        OK(icf_manifold_make(&ball, &b, &rod, &a, 1, 8, 0, &m));
+        name = z < -1 ? 1u : z > 1 ? 2u : 3u;
+        TEST_CHECK_(m.count == 1 && m.point[0].feature == (1u | name << 8), "at %g: %u", z,
+                    m.point[0].feature);
+        OK(icf_manifold_make(&rod, &a, &ball, &b, 1, 8, 0, &m));
+        TEST_CHECK_(m.count == 1 && m.point[0].feature == (name | 1u << 8), "at %g: %u", z,
+                    m.point[0].feature);
+    }
+}
+
 /* ---- persistence: between two equals the axis stays, until the other is clearly better */
 
 static void test_axis_persists(void)
@@ -395,10 +457,12 @@ static void test_axis_persists(void)
 }
 
 TEST_LIST = {
-    {"any_pair_of_shapes",   test_any_pair_of_shapes  },
-    {"face_on_face",         test_face_on_face        },
-    {"areas_against_a_grid", test_areas_against_a_grid},
-    {"lines_and_points",     test_lines_and_points    },
-    {"axis_persists",        test_axis_persists       },
-    {NULL,                   NULL                     }
+    {"any_pair_of_shapes",    test_any_pair_of_shapes   },
+    {"face_on_face",          test_face_on_face         },
+    {"areas_against_a_grid",  test_areas_against_a_grid },
+    {"lines_and_points",      test_lines_and_points     },
+    {"flat_at_the_margin",    test_flat_at_the_margin   },
+    {"names_along_a_capsule", test_names_along_a_capsule},
+    {"axis_persists",         test_axis_persists        },
+    {NULL,                    NULL                      }
 };

@@ -1346,6 +1346,11 @@ static void test_densities_make_masses(void)
     OK(icf_body_create(&s.world, &def, &empty));
     IS(icf_scene_set_density(&s, empty, 10), BAD_ARGUMENT);
     step(&s, 1);
+    // two colliders of which each is light enough
+    s.reason = NULL;
+    IS(icf_scene_set_density(&s, b, REAL_MAX / 3), NOT_FINITE);
+    TEST_CHECK(s.reason != NULL);
+    s.reason = NULL;
     d.shape = icf_half_space();
     OK(icf_collider_create(&s, &d, &c));
     IS(icf_scene_set_density(&s, b, 1), BAD_ARGUMENT);
@@ -2298,6 +2303,7 @@ static void test_debug_lines_draw_touches_and_joints(void)
     for (c = 0; c < icf_scene_collider_count(&s); c++) {
         icf_collider_def d;
         icf_transform pose;
+        double around = 0;
         int32_t count = 12;
         OK(icf_collider_get_def(&s, icf_scene_collider_at(&s, c), &d));
         pose = state(&s, d.body).pose;
@@ -2310,6 +2316,13 @@ static void test_debug_lines_draw_touches_and_joints(void)
             icf_shape_point(&d.shape, &pose, lines[n].b, &b);
             TEST_CHECK_(fabs((double)a.distance) < 1e-5 && fabs((double)b.distance) < 1e-5,
                         "collider %d line %d: %g %g", c, i, (double)a.distance, (double)b.distance);
+            around += length(icf_vec3_sub(lines[n].b, lines[n].a));
+        }
+        // those of a box are its edges
+        if (d.shape.kind == ICF_SHAPE_BOX) {
+            double sides = (double)d.shape.half.x + (double)d.shape.half.y + (double)d.shape.half.z;
+            TEST_CHECK_(fabs(around - 8 * sides) < 1e-5, "collider %d: %g of %g m", c, around,
+                        8 * sides);
         }
     }
     TEST_CHECK_(n == shapes, "%d lines expected, not %d", n, shapes);
@@ -2371,6 +2384,34 @@ static void test_refused_look(void)
     TEST_CHECK_(refused > 2, "only %d were refused", refused);
 }
 
+static int32_t looks;
+
+static int count_look(icf_world* world, icf_real step_dt)
+{
+    looks += icf_world_body_count(world) > 0 && step_dt > 0;
+    return 0;
+}
+
+/* Steps of a scene look with a function of their own, and leave the caller's to steps of the world. */
+static void test_look_again_of_the_caller(void)
+{
+    icf_scene s;
+    int k;
+    create(&s, 0);
+    floor_of(&s);
+    add(&s, icf_sphere(R(0.1)), 1000, at(0, 0, 0.1));
+    s.world.look_again = count_look;
+    looks = 0;
+    for (k = 0; k < 3; k++) {
+        step(&s, 1);
+        IS(icf_scene_step(&s, NOT_A_NUMBER), NOT_FINITE);
+        TEST_CHECK(s.world.look_again == count_look && looks == k);
+        OK(icf_world_step(&s.world, dt));
+        TEST_CHECK(looks == k + 1);
+    }
+    icf_scene_destroy(&s);
+}
+
 TEST_LIST = {
     {"stack_of_boxes_rests",                test_stack_of_boxes_rests               },
     {"crooked_stack_rests",                 test_crooked_stack_rests                },
@@ -2417,5 +2458,6 @@ TEST_LIST = {
     {"rays_hit_the_first",                  test_rays_hit_the_first                 },
     {"debug_lines_draw_touches_and_joints", test_debug_lines_draw_touches_and_joints},
     {"refused_look",                        test_refused_look                       },
+    {"look_again_of_the_caller",            test_look_again_of_the_caller           },
     {NULL,                                  NULL                                    }
 };

@@ -206,6 +206,21 @@ static void test_kept_pattern(void)
         TEST_CHECK_(w.kept > 0, "round %d", round);
         TEST_CHECK_(same_bits(v, again, bytes), "round %d; seed %u", round, (unsigned)SEED);
     }
+
+    /* the pattern of a large problem that takes all of the memory is not kept, nor that of a small one
+       before */
+    for (round = 0; round < 4; round++) {
+        icf_real v[MOST_UNKNOWNS] = {0};
+        icf_stats stats;
+        ring_scene(s, 18);
+        TEST_CHECK(icf_solve(&s->p, NULL, &w, v, &stats) == ICF_RESULT_OK && w.kept > 0);
+        icf_workspace_init(&w, memory, stats.bytes + 64 * (size_t)round);
+        scene_copy(&second_scene, s);
+        ring_scene(s, 6);
+        TEST_CHECK(icf_solve(&s->p, NULL, &w, v, NULL) == ICF_RESULT_OK && w.kept > 0);
+        TEST_CHECK(icf_solve(&second_scene.p, NULL, &w, v, NULL) == ICF_RESULT_OK && !w.kept);
+        icf_workspace_init(&w, memory, sizeof memory);
+    }
 }
 
 #ifndef ICF_NO_MALLOC
