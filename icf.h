@@ -102,6 +102,7 @@
            icf_real target = (icf_real)0.5; // rad; 0 is where the bodies are now
            icf_joint_state shoulder;
            icf_touch_result press;
+           icf_surface surface;
            icf_body_state state;
            icf_world world = {0};
            icf_body arm, ground = {0, 0};
@@ -110,6 +111,7 @@
 
            def.bodies = def.joints = 1, def.constraints = 0, def.contacts = 4;
            if (icf_world_init(&world, memory, sizeof memory, &def) < 0) return 1;
+           surface = icf_world_surface(&world); // 1e6 N/m, friction 0.5
 
            rod.mass = 2; // 1 m along x, from a joint that is 30 cm above the ground
            rod.center.x = (icf_real)0.5;
@@ -126,7 +128,7 @@
 
            for (i = 0; i < 500; i++) {
                // what your collision detection finds: where the tip and the ground, z = 0, are nearest
-               icf_touch touch = icf_default_touch(&world); // 1e6 N/m, friction 0.5, normal z
+               icf_touch touch = icf_default_touch(); // normal z
                icf_vec3 tip;
                icf_body_get_state(&world, arm, &state);
                tip = icf_transform_apply(state.pose, icf_vec3_make(1, 0, 0));
@@ -134,7 +136,7 @@
                touch.id = 1;
                touch.point = icf_vec3_make(tip.x, tip.y, 0);
                touch.contact.distance = tip.z;
-               icf_world_add_touch(&world, &touch);
+               icf_world_add_touch(&world, &touch, &surface);
                icf_joint_set_target(&world, joint, &target, NULL, NULL);
                if (icf_world_step(&world, (icf_real)0.002) < 0) return 1;
            }
@@ -168,7 +170,7 @@
    that turns by more than a tenth of a radian in a step wants a shorter one. Free bodies keep both at any
    step; with that method, one that is hit wants a shorter step, too.
 
-   Contact: touch.contact, with numbers as in part 1. What a gripper holds creeps; slip_tolerance and
+   Contact: icf_surface, with numbers as in part 1. What a gripper holds creeps; slip_tolerance and
    softness, both smaller, slow that down.
 
    Memory: ICF_WORLD_BYTES is a constant, icf_world_bytes is exact. A world of icf_world_init stays in its
@@ -191,7 +193,8 @@
            const icf_real mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, k[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
            const int32_t size = 3, rows = 3, start[2] = {0, 1}, clique = 0;
            icf_real x[3] = {0, 0, 0}, v[3] = {1, 0, 0}, v_free[3]; // 1 m/s along the floor
-           icf_contact contact = icf_default_contact(); // on link 0: 1e6 N/m, friction 0.5, normal z
+           icf_surface surface = icf_default_surface(); // 1e6 N/m, friction 0.5
+           icf_contact contact = icf_default_contact(); // on link 0, of surface 0, normal z
            icf_problem p = icf_default_problem();
            icf_workspace w = {0};
            int i, j;
@@ -199,7 +202,7 @@
            p.dt = (icf_real)(1.0 / 240);
            p.cliques = 1, p.clique_sizes = &size, p.mass = mass, p.v_free = v_free;
            p.links = 1, p.link_rows = &rows, p.link_start = start, p.block_clique = &clique, p.blocks = k;
-           p.contacts = 1, p.contact = &contact;
+           p.surfaces = 1, p.surface = &surface, p.contacts = 1, p.contact = &contact;
            icf_workspace_reserve(&w, &p); // or icf_workspace_init, with memory of your own
            for (i = 0; i < 240; i++) {
                for (j = 0; j < 3; j++) v_free[j] = v[j];
@@ -217,7 +220,8 @@
    mesh. The mass matrix A has one block for each clique. A link reads a velocity u = sum K v + bias, of one
    to six rows, out of one or more cliques. A potential puts a price on u: a contact (icf_contact) prices
    the three rows of a velocity, or the six of velocity and angular velocity at a point; a limit, motor, dry
-   friction or equation (icf_row) prices one row. The solver finds the one v that minimises
+   friction or equation (icf_row) prices one row. Laws of force and friction are in an icf_surface, which any
+   number of contacts share. The solver finds the one v that minimises
 
        1/2 (v - v*)' A (v - v*) + sum of the prices
 
@@ -244,8 +248,8 @@
    each contact relative to the reference point. If you have the Jacobian of every contact, make each a link
    of three rows, (t1, t2, normal), and leave `point`, `normal` and `tangent` at their defaults.
 
-   Contacts: numbers as in part 1. A contact that lasts may take impulse_guess and lag from its last
-   icf_contact_result.
+   Contacts: a surface has numbers as in part 1; `weight` of a contact is its share of the stiffness, such as
+   an area. A contact that lasts may take impulse_guess and lag from its last icf_contact_result.
 
    Accuracy: the solve stops when stats.momentum_error, the rest of that balance relative to momenta and
    impulses, is below options.tolerance. stats.certificate, in joules, bounds how far above the minimum the
@@ -593,11 +597,12 @@ typedef double icf_real;
 #define icf_contact_evaluate icf_contact_evaluate_float
 #define icf_contact_jacobian icf_contact_jacobian_float
 #define icf_contact_push icf_contact_push_float
-#define icf_contact_set_material icf_contact_set_material_float
+#define icf_surface_set_material icf_surface_set_material_float
 #define icf_contact_term_make icf_contact_term_make_float
 #define icf_default_body_def icf_default_body_def_float
 #define icf_default_constraint_def icf_default_constraint_def_float
 #define icf_default_contact icf_default_contact_float
+#define icf_default_surface icf_default_surface_float
 #define icf_default_joint_def icf_default_joint_def_float
 #define icf_default_material icf_default_material_float
 #define icf_default_options icf_default_options_float
@@ -648,7 +653,10 @@ typedef double icf_real;
 #define icf_workspace_destroy icf_workspace_destroy_float
 #define icf_workspace_init icf_workspace_init_float
 #define icf_workspace_reserve icf_workspace_reserve_float
+#define icf_world_add_surface icf_world_add_surface_float
 #define icf_world_add_touch icf_world_add_touch_float
+#define icf_world_surface icf_world_surface_float
+#define icf_world_surfaces icf_world_surfaces_float
 #define icf_world_body_at icf_world_body_at_float
 #define icf_world_body_count icf_world_body_count_float
 #define icf_world_bytes icf_world_bytes_float
@@ -1147,10 +1155,10 @@ ICF_API icf_result icf_sparse_solve(icf_sparse* s, icf_real* x, int32_t count, i
 // >>api-potentials
 
 /* Each potential is a convex function l of a few velocities. It acts on them with the impulse -dl/dv, in N
-   s or N m s. An icf_contact (three velocities of a contact point) or an icf_row (one velocity of a link)
-   describes it in physical numbers; _term_make turns these into the numbers of one time step; _evaluate
-   gives cost, impulse and Hessian at a velocity. icf_solve does both; call them to look at a law, or from a
-   solver of your own. */
+   s or N m s. An icf_surface with an icf_contact (three velocities of a contact point), or an icf_row (one
+   velocity of a link), describes it in physical numbers; _term_make turns these into the numbers of one
+   time step; _evaluate gives cost, impulse and Hessian at a velocity. icf_solve does both; call them to look
+   at a law, or from a solver of your own. */
 
 /* The law of the normal force f [N], of signed distance phi [m] (below 0: overlap) and velocity v [m/s]
    (above 0: separating); (x)+ is max(x, 0). In a step, phi = distance + dt v. */
@@ -1191,35 +1199,28 @@ typedef struct icf_lag {
     icf_real impulse; /* of the normal law at the start of the step: gamma_n0 of the papers */
 } icf_lag;
 
-/* One point of contact. Velocities are those of side B relative to side A, or of whatever the link reads.
-   From icf_default_contact(): a zeroed struct is refused. */
-typedef struct icf_contact {
-    /* the link that reads its velocity: of 3 rows (velocity), or of 6 (velocity at the link's reference
-       point, angular velocity) */
-    int32_t link;
+/* How two surfaces act on each other: the law of the normal force, and friction. All points of a patch share
+   one, and so may any number of contacts. From icf_default_surface(): a zeroed struct is refused. Directions
+   are in the axes of the link. */
+typedef struct icf_surface {
     int32_t model; /* icf_model; default lagged */
     int32_t law;   /* icf_law; default Hunt & Crossley */
+    /* 1: `force` of the contact replaces its distance: f = (force - stiffness dt v)+ (1 - dissipation v)+,
+       and stiffness may be 0; for Kelvin-Voigt and SAP the distance is -force / stiffness. Default 0 */
+    int32_t by_force;
 
-    /* where, in the axes of the link */
-    icf_vec3 point;  /* from the reference point, m; links of 6 rows only; default 0 */
-    icf_vec3 normal; /* unit vector, along which separating is positive; default z */
-    /* unit vector t1 across the normal, the first direction of friction; zero, the default: any one, x for
-       the normal z. t2 = normal x t1 */
-    icf_vec3 tangent;
     /* added to the velocity, m/s: that of the surface of B less that of A. Under a box, which is B, a belt
        that runs along +x has -x. Default 0 */
-    icf_vec3 surface_velocity;
+    icf_vec3 velocity;
+    /* the first direction of friction is t1, the part of this across the normal; zero, the default: any one,
+       x for the normal z. t2 = normal x t1 */
+    icf_vec3 tangent;
 
     /* the normal force */
-    icf_real distance;    /* phi at the start of the step, m; default 0 */
     icf_real stiffness;   /* default 1e6 N/m; 0: no force, except with `by_force` */
     icf_real dissipation; /* d of Hunt & Crossley and Hertz, default 10 s/m */
     icf_real relaxation;  /* tau of Kelvin-Voigt, default 0.01 s */
     icf_real range;       /* of the barriers, default 1e-3 m */
-    /* 1: `force` replaces the distance: f = (force - stiffness dt v)+ (1 - dissipation v)+, and stiffness
-       may be 0; for Kelvin-Voigt and SAP the distance is -force / stiffness. Default 0 */
-    int32_t by_force;
-    icf_real force;
     /* beta of SAP (29): bounds the stiffness so that a period is at least beta steps. 0: off. Below 0, the
        default: 1 for SAP, off for the others. A solve also bounds the stiffness by what the precision can
        tell from rigid */
@@ -1237,11 +1238,33 @@ typedef struct icf_contact {
        e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has only
        the softness, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
     icf_real slip_tolerance, softness;
-    icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
     /* torque of friction about the normal, and about the tangents, over the normal force, m; links of 6
        rows only; default 0 */
     icf_real torsion, rolling;
     icf_real spin_tolerance; /* v_s of these two, default 1e-3 rad/s */
+
+    icf_law_function* custom; /* ICF_LAW_CUSTOM */
+    void* user;
+    int32_t cookie; /* private */
+} icf_surface;
+
+/* One point of contact. Velocities are those of side B relative to side A, or of whatever the link reads.
+   From icf_default_contact(). */
+typedef struct icf_contact {
+    /* the link that reads its velocity: of 3 rows (velocity), or of 6 (velocity at the link's reference
+       point, angular velocity) */
+    int32_t link;
+    int32_t surface; /* which one; default 0 */
+
+    /* where, in the axes of the link */
+    icf_vec3 point;  /* from the reference point, m; links of 6 rows only; default 0 */
+    icf_vec3 normal; /* unit vector, along which separating is positive; default z */
+
+    icf_real distance; /* phi at the start of the step, m; default 0 */
+    icf_real force;    /* with by_force; N, default 0 */
+    /* times the surface's stiffness and adhesion, such as an area; 0: no contact. Default 1 */
+    icf_real weight;
+    icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
 
     /* the impulse to expect along t1, t2, normal, N s: that of the same contact in the step before. The
        solve begins there; it changes nothing else. Default 0 */
@@ -1251,10 +1274,6 @@ typedef struct icf_contact {
        between and the contact comes to rest. Zeroed, the default: gamma_n0 is the normal impulse at the
        start of the step, as in the papers */
     icf_lag lag;
-
-    icf_law_function* custom; /* ICF_LAW_CUSTOM */
-    void* user;
-    int32_t cookie; /* private */
 } icf_contact;
 
 /* What holds one velocity u, a row of a link. From icf_default_row(kind). */
@@ -1288,6 +1307,7 @@ typedef struct icf_row {
     int32_t cookie;          /* private */
 } icf_row;
 
+ICF_API icf_surface icf_default_surface(void);
 ICF_API icf_contact icf_default_contact(void);
 ICF_API icf_row icf_default_row(icf_row_kind kind);
 
@@ -1329,8 +1349,9 @@ typedef struct icf_row_term {
 
 /* v0: (t1, t2, normal) velocity at the start of the step. w: inverse effective mass. Errors: BAD_ARGUMENT,
    NOT_FINITE, INFEASIBLE (a barrier with distance <= 0), BAD_LAW. */
-ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
-                                         const icf_real v0[3], icf_contact_term* term);
+ICF_API icf_result icf_contact_term_make(const icf_surface* surface, const icf_contact* contact,
+                                         icf_real dt, icf_real w, const icf_real v0[3],
+                                         icf_contact_term* term);
 ICF_API icf_result icf_row_term_make(const icf_row* row, icf_real dt, icf_real w,
                                      icf_row_term* term);
 
@@ -1408,7 +1429,8 @@ typedef struct icf_problem {
     const icf_real* blocks;    /* K of each block without a lever, rows x columns */
     const icf_real* link_bias; /* rows each, m/s or rad/s; NULL: 0 */
 
-    int32_t contacts, rows;
+    int32_t surfaces, contacts, rows;
+    const icf_surface* surface;
     const icf_contact* contact;
     const icf_row* row;
 } icf_problem;
@@ -1470,6 +1492,7 @@ typedef enum icf_part {
     ICF_PART_COUPLING,
     ICF_PART_LINK,
     ICF_PART_BLOCK,
+    ICF_PART_SURFACE,
     ICF_PART_CONTACT,
     ICF_PART_ROW
 } icf_part;
@@ -1694,7 +1717,7 @@ typedef struct icf_world_def {
     icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
     int32_t method;   /* icf_method */
     int32_t substeps; /* 1 (default) to 1e6 of each step, with the contacts given before it */
-    int32_t model;    /* icf_model that icf_default_touch sets; default lagged */
+    int32_t model;    /* icf_model that icf_world_surface sets; default lagged */
     /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
        next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
        steps on contacts that have parted slowly. Default 0 */
@@ -1829,9 +1852,9 @@ typedef struct icf_touch {
     /* your name of the contact, unique among those of a pair. With the bodies it tells the contact from
        step to step. 0: not followed */
     uint64_t id;
-    /* its law. normal (from A to B), tangent and surface_velocity are in the axes of the world; a distance
-       below 0 is overlap. Give distances above 0 as well, up to where bodies may get in a step: they keep
-       fast bodies from passing through each other. link and point are not read */
+    /* normal (from A to B) and the directions of its surface are in the axes of the world; a distance below 0
+       is overlap. Give distances above 0 as well, up to where bodies may get in a step: they keep fast bodies
+       from passing through each other. link and point are not read */
     icf_contact contact;
 } icf_touch;
 
@@ -1865,7 +1888,7 @@ typedef struct icf_diagnosis {
     icf_real penetration; /* the deepest overlap at the start of the last step, m */
 } icf_diagnosis;
 
-/* A surface; two of them together make the numbers of an icf_contact. */
+/* One of two surfaces; together they make the numbers of an icf_surface. */
 typedef struct icf_material {
     icf_real stiffness;   /* N/m; ICF_REAL_MAX: rigid, the other decides */
     icf_real dissipation; /* s/m */
@@ -1875,14 +1898,14 @@ typedef struct icf_material {
     icf_real torsion, rolling;
 } icf_material;
 
-/* Two of these make an icf_default_contact(): twice its stiffness, half its relaxation. */
+/* Two of these make an icf_default_surface(): twice its stiffness, half its relaxation. */
 ICF_API icf_material icf_default_material(void);
 
 /* Stiffness as of springs in series, dissipation weighted by stiffness (the softer one deforms),
    relaxations added, friction 2 m1 m2 / (m1 + m2); of torsion and rolling the larger. A rule of your own is
    a function of yours. */
 ICF_API icf_material icf_material_combine(const icf_material* a, const icf_material* b);
-ICF_API void icf_contact_set_material(icf_contact* contact, const icf_material* material);
+ICF_API void icf_surface_set_material(icf_surface* surface, const icf_material* material);
 
 ICF_API icf_world_def icf_default_world_def(void);
 ICF_API icf_body_def icf_default_body_def(void);
@@ -2007,16 +2030,24 @@ ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint const
 ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constraint constraint,
                                             icf_constraint_state* state);
 
-/* Touches of the next step: add them one by one, best those of a pair together. They are an array that you
-   may edit until the step uses them up. */
-ICF_API icf_touch icf_default_touch(const icf_world* world);
-ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch);
+/* Touches of the next step: add them one by one, best those of a pair together. surface: NULL is that of the
+   touch before. They are an array that you may edit until the step uses them up, and so are the surfaces, of
+   which contact.surface is the number. */
+ICF_API icf_touch icf_default_touch(void);
+/* icf_default_surface, with the model of a world */
+ICF_API icf_surface icf_world_surface(const icf_world* world);
+ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch,
+                                       const icf_surface* surface);
 ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count);
+ICF_API icf_surface* icf_world_surfaces(icf_world* world, int32_t* count);
 
 /* Many touches at once, without a copy: you wrote so many at the place that the last call gave; it gives
    the next place, with room for *room touches, at least `needed`. Each is a changed copy of
-   icf_default_touch. A place lasts until the next call that takes the world without const. Errors:
+   icf_default_touch, and names a surface. A place lasts until the next call that takes the world without
+   const, but for icf_world_add_surface while there are fewer surfaces than room for touches. Errors:
    BAD_ARGUMENT (more written than there was room for), and those of icf_world_add_touch. */
+ICF_API icf_result icf_world_add_surface(icf_world* world, const icf_surface* surface,
+                                         int32_t* number);
 ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, int32_t needed,
                                            icf_touch** place, int32_t* room);
 ICF_API void icf_world_clear_touches(icf_world* world);
@@ -5223,11 +5254,11 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // Layer 6: potentials
 // >>potentials
 /* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_cone, icfi_cone_make, icfi_contact_check,
-   icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode,
-   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good,
-   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price,
-   icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft,
-   icfi_soft_norm */
+   icfi_contact_cones, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode, icfi_contact_price,
+   icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good, ICFI_LAST_MODEL,
+   icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price, icfi_row_check,
+   icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft, icfi_soft_norm,
+   icfi_surface_check, ICFI_SURFACE_COOKIE */
 
 /* A potential is evaluated from its term, which holds its numbers for one step. The forms below lose no
    digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -5263,7 +5294,7 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 #define ICFI_LAST_MODEL ICF_MODEL_SAP
 #endif
 
-#define ICFI_CONTACT_COOKIE 0x1cf0c047
+#define ICFI_SURFACE_COOKIE 0x1cf0c048
 #define ICFI_ROW_COOKIE 0x1cf00123
 
 /* The law of a contact given by force, with neither stiffness nor dissipation: n = push at any velocity.
@@ -5505,27 +5536,28 @@ static int icfi_kelvin_voigt_make(icf_real dt, icf_real distance, icf_real stiff
 
 /* Hunt & Crossley and Hertz: sets the velocity at which the force ends, at touch or at 1/d, whichever is
    less. Returns 1 if `steepest` bounds the stiffness. */
-static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_normal* n)
+static int icfi_dissipative_make(const icf_surface* f, const icf_contact* c, icf_real steepest,
+                                 icf_normal* n)
 {
-    icf_real dt = n->dt, d = c->dissipation, inverse = d > 0 ? 1 / d : ICF_REAL_MAX, touch;
+    icf_real dt = n->dt, d = f->dissipation, inverse = d > 0 ? 1 / d : ICF_REAL_MAX, touch;
     n->d = d;
-    if (c->by_force) {
+    if (f->by_force) {
         touch = n->scale > 0 ? dt * c->force / n->scale : c->force > 0 ? ICF_REAL_MAX : 0;
     } else {
         touch = -c->distance / dt;
     }
-    if (c->by_force && touch == ICF_REAL_MAX && !(d > 0)) {
+    if (f->by_force && touch == ICF_REAL_MAX && !(d > 0)) {
         n->law = ICFI_LAW_CONSTANT;
         n->facts = ICFI_CONSTANT;
         n->push = dt * c->force;
     } else if (touch > inverse) {
         n->vhat = inverse;
-        n->push = c->by_force ? dt * c->force - n->scale * inverse : n->scale * (touch - inverse);
+        n->push = f->by_force ? dt * c->force - n->scale * inverse : n->scale * (touch - inverse);
         n->ahat = touch - inverse;
     } else {
         n->vhat = touch;
         n->bhat = 1 - d * touch;
-        if (n->law == ICF_LAW_HUNT_CROSSLEY && !c->by_force && n->scale * n->bhat > steepest) {
+        if (n->law == ICF_LAW_HUNT_CROSSLEY && !f->by_force && n->scale * n->bhat > steepest) {
             n->scale = steepest / n->bhat;
             return 1;
         }
@@ -5534,28 +5566,28 @@ static int icfi_dissipative_make(const icf_contact* c, icf_real steepest, icf_no
 }
 
 /* The model SAP has a law of its own. */
-static int32_t icfi_law_of(const icf_contact* c)
+static int32_t icfi_law_of(const icf_surface* f)
 {
-    return c->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : c->law;
+    return f->model == ICF_MODEL_SAP ? (int32_t)ICF_LAW_KELVIN_VOIGT : f->law;
 }
 
 /* Makes the numbers of a contact's law for one step, its facts, and gamma_n0 = dt f(phi0, vn0) with both at
    the start of the step; gamma_n0 < 0 means that the caller's own law breaks the rules. Returns whether a
    bound acts. `most` bounds dt^2 k, or 1 / Rn. `steepest` bounds the slope at touch, which dissipation
    raises for a fast contact. */
-static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, icf_real steepest,
-                            icf_real vn0, icf_normal* n, icf_real* impulse0)
+static int icfi_normal_make(const icf_surface* f, const icf_contact* c, icf_real dt, icf_real most,
+                            icf_real steepest, icf_real vn0, icf_normal* n, icf_real* impulse0)
 {
-    icf_real k = c->stiffness, touch, out[3];
+    icf_real k = icfi_min(f->stiffness * c->weight, ICF_REAL_MAX), touch, out[3];
     icf_normal start;
     int bounded = 0;
     ICFI_MEMSET(n, 0, sizeof *n);
-    n->law = icfi_law_of(c);
+    n->law = icfi_law_of(f);
     n->dt = dt;
     n->distance = c->distance;
-    n->range = c->range;
-    n->custom = c->custom;
-    n->user = c->user;
+    n->range = f->range;
+    n->custom = f->custom;
+    n->user = f->user;
     n->scale = k;
     switch (n->law) {
         ICFI_ALSO(MAKE)
@@ -5564,7 +5596,7 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
         n->scale = dt * dt * k;
         bounded = n->scale > most && most < ICF_REAL_MAX;
         if (bounded) n->scale = most;
-        bounded |= icfi_dissipative_make(c, steepest, n);
+        bounded |= icfi_dissipative_make(f, c, steepest, n);
         break;
     case ICF_LAW_HERTZ:
         /* the bound is on the slope at the start of the step */
@@ -5575,11 +5607,11 @@ static int icfi_normal_make(const icf_contact* c, icf_real dt, icf_real most, ic
         if (bounded)
             n->scale = touch < ICF_REAL_MAX ? n->scale * (most / touch)
                                             : most / (ICF_R(1.5) * ICF_SQRT(-c->distance / dt));
-        (void)icfi_dissipative_make(c, ICF_REAL_MAX, n);
+        (void)icfi_dissipative_make(f, c, ICF_REAL_MAX, n);
         break;
     case ICF_LAW_KELVIN_VOIGT:
-        if (c->by_force) n->distance = -c->force / k;
-        bounded = icfi_kelvin_voigt_make(dt, n->distance, k, c->relaxation, most, n);
+        if (f->by_force) n->distance = -c->force / k;
+        bounded = icfi_kelvin_voigt_make(dt, n->distance, k, f->relaxation, most, n);
         k = n->scale / (dt + n->tau); /* dt k */
         *impulse0 = icfi_max(0, k * (-n->distance - n->tau * vn0));
         return bounded;
@@ -5651,13 +5683,13 @@ ICF_API icf_result icf_law_check(icf_law_function* law, void* user, icf_real dt,
    are two points of N(L), and N falls there. The new limit is where the line through them meets N = L. It is
    N again when N moves away from that limit. This is only for contacts that open and close more slowly than
    friction creeps. Otherwise friction would act on a contact that has separated, and spoil a bounce. */
-static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, icf_real vn)
+static icf_lag icfi_damp_friction_limit(const icf_surface* f, const icf_lag* last, icf_real impulse,
+                                        icf_real vn)
 {
-    const icf_lag* last = &c->lag;
     icf_real dl = last->limit - last->before, way = last->impulse - last->before,
              dn = impulse - last->impulse, share = 1;
     icf_lag now;
-    if (ICF_FABS(vn) <= c->slip_tolerance) {
+    if (ICF_FABS(vn) <= f->slip_tolerance) {
         int falls = (dl > 0 && dn < 0) || (dl < 0 && dn > 0);
         icf_real off = ICF_FABS(way) / icfi_max(last->limit + last->before, ICFI_REAL_MIN);
         /* at most twice the share of the previous step; but a limit that stands still, perhaps on rounding,
@@ -5676,25 +5708,33 @@ static icf_lag icfi_damp_friction_limit(const icf_contact* c, icf_real impulse, 
 
 /* ---- contacts: normal law and friction ---- */
 
+ICF_API icf_surface icf_default_surface(void)
+{
+    icf_surface f;
+    ICFI_MEMSET(&f, 0, sizeof f);
+    f.model = ICF_MODEL_LAGGED;
+    f.law = ICF_LAW_HUNT_CROSSLEY;
+    f.stiffness = ICF_R(1e6);
+    f.dissipation = 10;
+    f.relaxation = ICF_R(0.01);
+    f.range = ICF_R(1e-3);
+    f.near_rigid = -1;
+    f.friction = ICF_R(0.5);
+    f.friction2 = -1;
+    f.friction_static = -1;
+    f.slip_tolerance = ICF_R(1e-4);
+    f.softness = ICF_R(1e-3);
+    f.spin_tolerance = ICF_R(1e-3);
+    f.cookie = ICFI_SURFACE_COOKIE;
+    return f;
+}
+
 ICF_API icf_contact icf_default_contact(void)
 {
     icf_contact c;
     ICFI_MEMSET(&c, 0, sizeof c);
-    c.model = ICF_MODEL_LAGGED;
-    c.law = ICF_LAW_HUNT_CROSSLEY;
     c.normal.z = 1;
-    c.stiffness = ICF_R(1e6);
-    c.dissipation = 10;
-    c.relaxation = ICF_R(0.01);
-    c.range = ICF_R(1e-3);
-    c.near_rigid = -1;
-    c.friction = ICF_R(0.5);
-    c.friction2 = -1;
-    c.friction_static = -1;
-    c.slip_tolerance = ICF_R(1e-4);
-    c.softness = ICF_R(1e-3);
-    c.spin_tolerance = ICF_R(1e-3);
-    c.cookie = ICFI_CONTACT_COOKIE;
+    c.weight = 1;
     return c;
 }
 
@@ -5715,9 +5755,8 @@ static inline int icfi_make_unit(icf_vec3* a)
 }
 
 /* Makes the axes t1, t2, n of a contact. Returns 0 if its vectors are not of length 1, or are parallel. */
-static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
+static int icfi_contact_frame(icf_vec3 t, icf_vec3 n, icf_vec3 axes[3])
 {
-    icf_vec3 n = c->normal, t = c->tangent;
     icf_real along;
     if (!icfi_make_unit(&n)) return 0;
     if (t.x == 0 && t.y == 0 && t.z == 0) {
@@ -5735,22 +5774,46 @@ static int icfi_contact_frame(const icf_contact* c, icf_vec3 axes[3])
     return 1;
 }
 
-/* The numbers of icf_contact form two rows in memory: point to range, and force to lag. */
-enum { ICFI_CONTACT_FIRST = 17, ICFI_CONTACT_SECOND = 19 };
-typedef char icfi_contact_rows[offsetof(icf_contact, range) - offsetof(icf_contact, point) ==
-                                           (ICFI_CONTACT_FIRST - 1) * sizeof(icf_real) &&
-                                       offsetof(icf_contact, lag) - offsetof(icf_contact, force) ==
-                                           (ICFI_CONTACT_SECOND - 3) * sizeof(icf_real)
-                                   ? 1
-                                   : -1];
+/* The numbers of either struct form one row in memory. */
+enum { ICFI_SURFACE_REALS = 21, ICFI_CONTACT_REALS = 16 };
+typedef char
+    icfi_number_rows[offsetof(icf_surface, spin_tolerance) - offsetof(icf_surface, velocity) ==
+                                 (ICFI_SURFACE_REALS - 1) * sizeof(icf_real) &&
+                             offsetof(icf_contact, lag) - offsetof(icf_contact, point) ==
+                                 (ICFI_CONTACT_REALS - 3) * sizeof(icf_real)
+                         ? 1
+                         : -1];
 
-static int icfi_contact_is_finite(const icf_contact* c)
+/* Looks at the numbers of a surface; *reason: what is wrong. */
+static icf_result icfi_surface_check(const icf_surface* f, const char** reason)
 {
-    const unsigned char* at = (const unsigned char*)c;
-    const void *first = at + offsetof(icf_contact, point),
-               *second = at + offsetof(icf_contact, force);
-    return icfi_all_finite(ICFI_CONTACT_FIRST, (const icf_real*)first) &&
-           icfi_all_finite(ICFI_CONTACT_SECOND, (const icf_real*)second);
+    const void* first = &f->velocity;
+    int sap = f->model == ICF_MODEL_SAP, law = (int)icfi_law_of(f);
+    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
+    *reason = "not from icf_default_surface";
+    if (f->cookie != ICFI_SURFACE_COOKIE) return ICF_RESULT_BAD_DEF;
+    *reason = "a number that is not finite";
+    if (!icfi_all_finite(ICFI_SURFACE_REALS, (const icf_real*)first)) return ICF_RESULT_NOT_FINITE;
+    *reason = NULL;
+    if (f->model < ICF_MODEL_LAGGED || f->model > ICFI_LAST_MODEL) *reason = "model";
+    if (f->law < ICF_LAW_HUNT_CROSSLEY || f->law > ICFI_LAST_LAW) *reason = "law";
+    if (f->stiffness < 0) *reason = "stiffness";
+    if (f->dissipation < 0) *reason = "dissipation";
+    if (f->relaxation < 0) *reason = "relaxation";
+    if (f->adhesion < 0) *reason = "adhesion";
+    if (f->friction < 0) *reason = "friction";
+    if (f->softness < 0 || (sap && f->softness == 0)) *reason = "softness";
+    if (sap && f->friction2 >= 0 && f->friction2 != f->friction) *reason = "friction2 with SAP";
+    if (f->torsion < 0) *reason = "torsion";
+    if (f->rolling < 0) *reason = "rolling";
+    if (!(f->slip_tolerance > 0)) *reason = "slip_tolerance";
+    if (!(f->spin_tolerance > 0)) *reason = "spin_tolerance";
+    if (f->by_force && law == ICF_LAW_KELVIN_VOIGT && !(f->stiffness > 0)) *reason = "stiffness";
+    if (f->by_force && law != ICF_LAW_KELVIN_VOIGT && law != ICF_LAW_HUNT_CROSSLEY)
+        *reason = "by_force";
+    if (law == ICF_LAW_CUSTOM && !f->custom) *reason = "custom";
+    if (barrier && !(f->range > 0)) *reason = "range";
+    return *reason ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
 }
 
 static int icfi_lag_is_good(const icf_lag* lag)
@@ -5758,89 +5821,63 @@ static int icfi_lag_is_good(const icf_lag* lag)
     return lag->limit >= 0 && lag->before >= 0 && lag->impulse >= 0;
 }
 
-/* Checks whether a contact can be priced, and makes its axes. If it cannot, *reason names the fault. */
-static icf_result icfi_contact_check(const icf_contact* c, icf_vec3 axes[3], const char** reason)
+/* The same for a contact with a surface that is good. Makes its axes. */
+static icf_result icfi_contact_check(const icf_surface* f, const icf_contact* c, icf_vec3 axes[3],
+                                     const char** reason)
 {
-    int sap = c->model == ICF_MODEL_SAP, law = (int)icfi_law_of(c);
-    int barrier = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER, framed;
-    icf_real least;
-    *reason = "not from icf_default_contact";
-    if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
+    const void* first = &c->point;
+    const int32_t law = icfi_law_of(f);
     *reason = "a number that is not finite";
-    if (!icfi_contact_is_finite(c)) return ICF_RESULT_NOT_FINITE;
+    if (!icfi_all_finite(ICFI_CONTACT_REALS, (const icf_real*)first)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
-    framed = icfi_contact_frame(c, axes);
-    /* a contact of the first law without a fault needs no search for one */
-    least = icfi_min(icfi_min(c->stiffness, c->dissipation), icfi_min(c->relaxation, c->adhesion));
-    least = icfi_min(least, icfi_min(c->friction, c->softness));
-    least = icfi_min(least, icfi_min(c->torsion, c->rolling));
-    least = icfi_min(least, c->effective_mass_inverse);
-    if (framed && least >= 0 && icfi_lag_is_good(&c->lag) &&
-        icfi_min(c->slip_tolerance, c->spin_tolerance) > 0 && law == ICF_LAW_HUNT_CROSSLEY &&
-        c->model >= ICF_MODEL_LAGGED && c->model < ICF_MODEL_SAP) {
-        return ICF_RESULT_OK;
-    }
-    if (c->model < ICF_MODEL_LAGGED || c->model > ICFI_LAST_MODEL) *reason = "model";
-    if (c->law < ICF_LAW_HUNT_CROSSLEY || c->law > ICFI_LAST_LAW) *reason = "law";
-    if (!framed) *reason = "normal or tangent: not of length 1, or parallel";
-    if (c->stiffness < 0) *reason = "stiffness";
-    if (c->dissipation < 0) *reason = "dissipation";
-    if (c->relaxation < 0) *reason = "relaxation";
-    if (c->adhesion < 0) *reason = "adhesion";
-    if (c->friction < 0) *reason = "friction";
-    if (c->softness < 0 || (sap && c->softness == 0)) *reason = "softness";
-    if (sap && c->friction2 >= 0 && c->friction2 != c->friction) *reason = "friction2 with SAP";
-    if (c->torsion < 0) *reason = "torsion";
-    if (c->rolling < 0) *reason = "rolling";
+    if (!icfi_contact_frame(f->tangent, c->normal, axes))
+        *reason = "normal or tangent: not of length 1, or parallel";
+    if (c->weight < 0 || (f->by_force && law == ICF_LAW_KELVIN_VOIGT && !(c->weight > 0)))
+        *reason = "weight";
     if (c->effective_mass_inverse < 0) *reason = "effective_mass_inverse";
     if (!icfi_lag_is_good(&c->lag)) *reason = "lag";
-    if (!(c->slip_tolerance > 0)) *reason = "slip_tolerance";
-    if (!(c->spin_tolerance > 0)) *reason = "spin_tolerance";
-    if (c->by_force && law == ICF_LAW_KELVIN_VOIGT && !(c->stiffness > 0)) *reason = "stiffness";
-    if (c->by_force && law != ICF_LAW_KELVIN_VOIGT && law != ICF_LAW_HUNT_CROSSLEY)
-        *reason = "by_force";
-    if (law == ICF_LAW_CUSTOM && !c->custom) *reason = "custom";
-    if (barrier && !(c->range > 0)) *reason = "range";
     if (*reason) return ICF_RESULT_BAD_ARGUMENT;
-    if (!barrier || c->distance > 0) return ICF_RESULT_OK;
+    if ((law != ICF_LAW_IPC_BARRIER && law != ICF_LAW_LOG_BARRIER) || c->distance > 0)
+        return ICF_RESULT_OK;
     *reason = "distance: a barrier is overlapped";
     return ICF_RESULT_INFEASIBLE;
 }
 
 /* The coefficient of friction at a velocity: friction_static up to a slip of 5 slip tolerances, friction
    from 15 on, and a smooth step between them */
-static icf_real icfi_friction_at(const icf_contact* c, const icf_real v[3])
+static icf_real icfi_friction_at(const icf_surface* f, const icf_real v[3])
 {
     icf_real t;
-    if (c->friction_static < 0) return c->friction;
-    t = ICF_SQRT(v[0] * v[0] + v[1] * v[1]) / (10 * c->slip_tolerance) - ICF_R(0.5);
+    if (f->friction_static < 0) return f->friction;
+    t = ICF_SQRT(v[0] * v[0] + v[1] * v[1]) / (10 * f->slip_tolerance) - ICF_R(0.5);
     t = icfi_min(icfi_max(t, 0), 1);
-    return c->friction_static + (c->friction - c->friction_static) * t * t * (3 - 2 * t);
+    return f->friction_static + (f->friction - f->friction_static) * t * t * (3 - 2 * t);
 }
 
 /* Makes the term of a checked contact in place, because there are many. `hardest` bounds dt^2 k, or 1 / Rn,
    in every case. `steepest` bounds the same number after dissipation has raised it, at the speed of touch. */
-static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real w, icf_real hardest,
-                                    icf_real steepest, const icf_real v0[3], icf_contact_term* t)
+static icf_result icfi_contact_term(const icf_surface* f, const icf_contact* c, icf_real dt,
+                                    icf_real w, icf_real hardest, icf_real steepest,
+                                    const icf_real v0[3], icf_contact_term* t)
 {
     icf_real beta, most, mu, off;
-    t->model = c->model;
-    beta = c->near_rigid >= 0 ? c->near_rigid : c->model == ICF_MODEL_SAP ? 1 : 0;
+    t->model = f->model;
+    beta = f->near_rigid >= 0 ? f->near_rigid : f->model == ICF_MODEL_SAP ? 1 : 0;
     most = icfi_min(hardest, beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX);
-    t->bounded = icfi_normal_make(c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
+    t->bounded = icfi_normal_make(f, c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
     if (t->impulse0 < 0) return ICF_RESULT_BAD_LAW;
-    t->lag = icfi_damp_friction_limit(c, t->impulse0, v0[2]);
+    t->lag = icfi_damp_friction_limit(f, &c->lag, t->impulse0, v0[2]);
     t->impulse0 = t->lag.limit;
-    t->adhesion = c->distance <= c->adhesion_range ? dt * c->adhesion : 0;
+    t->adhesion = c->distance <= f->adhesion_range ? dt * f->adhesion * c->weight : 0;
 
-    mu = icfi_friction_at(c, v0);
+    mu = icfi_friction_at(f, v0);
     t->mu1 = t->mu2 = mu;
-    if (c->friction2 >= 0)
-        t->mu2 = c->friction > 0 ? mu / c->friction * c->friction2 : c->friction2;
+    if (f->friction2 >= 0)
+        t->mu2 = f->friction > 0 ? mu / f->friction * f->friction2 : f->friction2;
     mu = icfi_max(t->mu1, t->mu2);
     /* ICF (26), in the units of x = mu v as in the formulas of appendix B */
-    t->eps = mu > 0 ? mu * icfi_max(c->slip_tolerance, c->softness * w * mu * t->impulse0) : 1;
-    t->rt = c->softness * w; /* SAP (30) */
+    t->eps = mu > 0 ? mu * icfi_max(f->slip_tolerance, f->softness * w * mu * t->impulse0) : 1;
+    t->rt = f->softness * w; /* SAP (30) */
     if (t->model == ICF_MODEL_SAP && !(t->rt >= ICFI_REAL_MIN)) {
         t->rt = 1; /* nothing can move: no contact */
         t->normal.scale = 0;
@@ -5852,20 +5889,22 @@ static icf_result icfi_contact_term(const icf_contact* c, icf_real dt, icf_real 
     return off == 0 && t->eps * t->eps >= ICFI_REAL_MIN ? ICF_RESULT_OK : ICF_RESULT_NOT_FINITE;
 }
 
-ICF_API icf_result icf_contact_term_make(const icf_contact* contact, icf_real dt, icf_real w,
-                                         const icf_real v0[3], icf_contact_term* term)
+ICF_API icf_result icf_contact_term_make(const icf_surface* surface, const icf_contact* contact,
+                                         icf_real dt, icf_real w, const icf_real v0[3],
+                                         icf_contact_term* term)
 {
     const char* reason;
     icf_vec3 axes[3];
     icf_contact_term t;
     icf_result result;
-    if (!contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_check(contact, axes, &reason);
+    if (!surface || !contact || !v0 || !term) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_surface_check(surface, &reason);
+    if (result == ICF_RESULT_OK) result = icfi_contact_check(surface, contact, axes, &reason);
     if (result != ICF_RESULT_OK) return result;
     if (!icfi_finite(dt) || !icfi_finite(w) || !icfi_all_finite(3, v0))
         return ICF_RESULT_NOT_FINITE;
     if (!(dt > 0) || w < 0) return ICF_RESULT_BAD_ARGUMENT;
-    result = icfi_contact_term(contact, dt, w, ICF_REAL_MAX, ICF_REAL_MAX, v0, &t);
+    result = icfi_contact_term(surface, contact, dt, w, ICF_REAL_MAX, ICF_REAL_MAX, v0, &t);
     if (result == ICF_RESULT_OK) *term = t;
     return result;
 }
@@ -6338,14 +6377,15 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // Layer 7: the convex solver: its problem
 // >>problem
 /* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_block_reals,
-   icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials, icfi_clique_solve,
-   icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state, icfi_factor_masses,
-   icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever, icfi_has_levers, icfi_is_body,
-   icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes, icfi_lever, icfi_link_block,
-   icfi_link_velocity, icfi_make_terms, icfi_mass_block, icfi_mass_reals, ICFI_OPTIONS_COOKIE,
-   icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well, icfi_refuse, icfi_reorder,
-   icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED,
-   icfi_sort_potentials, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
+   icfi_check_contact, icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials,
+   icfi_clique_solve, icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state,
+   icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever,
+   icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes,
+   icfi_lever, icfi_link_block, icfi_link_velocity, icfi_make_terms, icfi_mass_block, icfi_mass_reals,
+   ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well, icfi_refuse,
+   icfi_reorder, icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point,
+   ICFI_SOLVED, icfi_sort_potentials, icfi_spins, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body
+   */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -6613,7 +6653,8 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     size_t unknowns = 0, rows = 0, edges, m;
     int32_t i;
     ICFI_MEMSET(sizes, 0, sizeof *sizes);
-    if (p->cliques < 0 || p->couplings < 0 || p->links < 0 || p->contacts < 0 || p->rows < 0 ||
+    if (p->cliques < 0 || p->couplings < 0 || p->links < 0 || p->surfaces < 0 || p->contacts < 0 ||
+        p->rows < 0 || (p->surfaces && !p->surface) ||
         (p->cliques && (!p->clique_sizes || !p->mass || !p->v_free)) ||
         (p->couplings && (!p->coupling_pairs || !p->coupling_blocks)) ||
         (p->links && (!p->link_rows || !p->link_start)) || (p->contacts && !p->contact) ||
@@ -6655,6 +6696,12 @@ static icf_result icfi_sum_sizes(const icf_problem* p, icfi_sizes* sizes, icf_st
     return ICF_RESULT_OK;
 }
 
+/* Whether a surface resists turning */
+static int icfi_spins(const icf_surface* f)
+{
+    return f->torsion > 0 || f->rolling > 0;
+}
+
 /* The most units that a problem can have: two per contact, one per row, two more for torsion and rolling */
 static size_t icfi_units_most(const icf_problem* p)
 {
@@ -6665,7 +6712,8 @@ static size_t icfi_units_most(const icf_problem* p)
     size_t most = 2 * (size_t)p->contacts + (size_t)p->rows;
     int32_t i;
     for (i = 0; i < p->contacts; i++) {
-        if (p->contact[i].torsion > 0 || p->contact[i].rolling > 0) most += 2;
+        const int32_t k = p->contact[i].surface;
+        if (k >= 0 && k < p->surfaces && icfi_spins(p->surface + k)) most += 2;
     }
     return most;
 #endif
@@ -6956,10 +7004,11 @@ static ICFI_NOINLINE icf_result icfi_check_pattern(icfi_solve* s)
 
 /* Makes S of a contact: S u + bias is the velocity at its point, along its axes. A row is [a, point x a],
    because a . (omega x point) = omega . (point x a). */
-static void icfi_contact_map(const icf_contact* c, const icf_vec3 axes[3], int32_t rows,
-                             icf_real* s, icf_real* bias)
+static void icfi_contact_map(const icf_problem* problem, const icf_contact* c,
+                             const icf_vec3 axes[3], icf_real* s, icf_real* bias)
 {
-    icf_vec3 p = c->point, v = c->surface_velocity;
+    const int32_t rows = problem->link_rows[c->link];
+    icf_vec3 p = c->point, v = problem->surface[c->surface].velocity;
     int32_t i;
     for (i = 0; i < 3; i++, s += rows, axes++) {
         icf_real x = axes->x, y = axes->y, z = axes->z;
@@ -7015,6 +7064,25 @@ static icf_result icfi_check_links(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
+/* Checks a contact, whose surface must be good. Makes its axes. */
+static icf_result icfi_check_contact(const icf_problem* p, int32_t contact, icf_vec3 axes[3],
+                                     const char** reason)
+{
+    const icf_contact* c = p->contact + contact;
+    const int32_t rows = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
+    icf_result result;
+    *reason = c->surface < 0 || c->surface >= p->surfaces ? "surface"
+              : rows != 3 && rows != 6                    ? "link"
+                                                          : NULL;
+    if (*reason) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_contact_check(p->surface + c->surface, c, axes, reason);
+    if (result != ICF_RESULT_OK || rows == 6) return result;
+    if (icfi_spins(p->surface + c->surface)) *reason = "torsion and rolling take a link of 6 rows";
+    if (c->point.x != 0 || c->point.y != 0 || c->point.z != 0)
+        *reason = "point takes a link of 6 rows";
+    return *reason ? ICF_RESULT_BAD_ARGUMENT : ICF_RESULT_OK;
+}
+
 /* Checks the numbers of couplings, links, contacts and rows. Copies levers, makes contact maps on the way. */
 static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
 {
@@ -7030,23 +7098,15 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
     }
     result = icfi_check_links(s);
     if (result != ICF_RESULT_OK) return result;
+    for (i = 0; i < p->surfaces; i++) {
+        result = icfi_surface_check(p->surface + i, &s->stats->reason);
+        if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_SURFACE, i, result);
+    }
     for (i = 0; i < p->contacts; i++) {
-        const icf_contact* c = p->contact + i;
         icf_vec3 axes[3];
-        result = icfi_contact_check(c, axes, &s->stats->reason);
-        if (result == ICF_RESULT_OK) {
-            int32_t rows = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
-            if (rows != 3 && rows != 6) {
-                s->stats->reason = "link";
-            } else if (rows == 3 && (c->torsion > 0 || c->rolling > 0)) {
-                s->stats->reason = "torsion and rolling take a link of 6 rows";
-            } else if (rows == 3 && (c->point.x != 0 || c->point.y != 0 || c->point.z != 0)) {
-                s->stats->reason = "point takes a link of 6 rows";
-            }
-            if (s->stats->reason) result = ICF_RESULT_BAD_ARGUMENT;
-        }
+        result = icfi_check_contact(p, i, axes, &s->stats->reason);
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
-        icfi_contact_map(c, axes, p->link_rows[c->link], s->contact[i].s, s->contact[i].bias);
+        icfi_contact_map(p, p->contact + i, axes, s->contact[i].s, s->contact[i].bias);
     }
     for (i = 0; i < p->rows; i++) {
         const icf_row* r = p->row + i;
@@ -7584,6 +7644,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
                                     const icf_real* w)
 {
     const icf_contact* c = s->p->contact + index;
+    const icf_surface* f = s->p->surface + c->surface;
     icfi_contact_state* state = s->contact + index;
     int32_t rows = s->p->link_rows[link], i;
     icf_real v0[3], eps;
@@ -7608,24 +7669,24 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
                                  : icfi_block_w(w, 3);
     }
     if (!icfi_finite(state->w) || !icfi_finite3(v0[0], v0[1], v0[2])) return ICF_RESULT_NOT_FINITE;
-    result = icfi_contact_term(c, s->p->dt, state->w, icfi_hardest(state->w, icfi_room_at_rest),
+    result = icfi_contact_term(f, c, s->p->dt, state->w, icfi_hardest(state->w, icfi_room_at_rest),
                                icfi_hardest(state->w, icfi_room_in_blow), v0, &state->term);
     if (result != ICF_RESULT_OK) return result;
     if (state->term.bounded) s->stats->bounded++;
 #ifdef ICF_VALIDATE
     if (state->term.normal.law == ICF_LAW_CUSTOM) {
-        result = icf_law_check(c->custom, c->user, s->p->dt, c->distance, v0[2]);
+        result = icf_law_check(f->custom, f->user, s->p->dt, c->distance, v0[2]);
         if (result != ICF_RESULT_OK) return result;
     }
 #endif
-    if (c->rolling > 0 || c->torsion > 0) {
+    if (icfi_spins(f)) {
         state->spins = 1;
-        state->rolling = c->rolling * state->term.impulse0;
-        state->torsion = c->torsion * state->term.impulse0;
+        state->rolling = f->rolling * state->term.impulse0;
+        state->torsion = f->torsion * state->term.impulse0;
         state->spin_w = icfi_block_w(w + 21, 6);
-        eps = c->softness * state->spin_w;
-        state->eps[0] = icfi_max(c->spin_tolerance, eps * state->rolling);
-        state->eps[1] = icfi_max(c->spin_tolerance, eps * state->torsion);
+        eps = f->softness * state->spin_w;
+        state->eps[0] = icfi_max(f->spin_tolerance, eps * state->rolling);
+        state->eps[1] = icfi_max(f->spin_tolerance, eps * state->torsion);
     }
     return ICF_RESULT_OK;
 }
@@ -7647,8 +7708,7 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
         if (first == end && row == row_end) continue;
         icfi_link_velocity(s, link, last, u0);
         for (k = first; s->kind[link] && !spins && k < end; k++) {
-            const icf_contact* c = p->contact + s->contact_list[k];
-            spins = c->rolling > 0 || c->torsion > 0;
+            spins = icfi_spins(p->surface + p->contact[s->contact_list[k]].surface);
         }
         if (!s->kind[link] || spins) icfi_link_delassus(s, link, w);
         for (k = first; k < end; k++) {
@@ -8422,38 +8482,45 @@ static icf_real icfi_dual_energy(icfi_solve* s, const icfi_island* island, const
 #define ICFI_PROFILE(part)
 #endif
 
+/* Adds A of a clique to its block of an island's matrix, of which the lower triangle counts. */
+static void icfi_add_mass(const icfi_solve* s, int32_t c, icf_real* to, int32_t ld)
+{
+    const icf_real* a = s->p->mass + s->mass_at[c];
+    const int32_t n = s->p->clique_sizes[c];
+    int32_t j;
+    if (!icfi_is_body(s->p, c)) {
+        for (j = 0; j < n; j++, a += n, to += ld) icfi_add_base(n, a, to);
+        return;
+    }
+    for (j = 0; j < 3; j++, to += ld + 1) *to += a[0];
+    to[0] += a[1];
+    to[1] += a[4];
+    to[2] += a[5];
+    to[ld + 1] += a[2];
+    to[ld + 2] += a[6];
+    to[2 * ld + 2] += a[3];
+}
+
 /* H = A + sum K' W K over the first `links` links into the island's matrix */
 static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
-    const icf_real* mass;
-    icf_real room[36];
-    int32_t k;
-    if (island->dense) {
-        int32_t all = island->unknowns, n, j;
-        if (island->cliques > 1)
-            ICFI_MEMSET(island->dense, 0, (size_t)all * (size_t)all * sizeof(icf_real));
-        for (k = 0; k < island->cliques; k++) {
-            const int32_t c = island->clique[k];
-            icf_real* to = island->dense + (ptrdiff_t)(all + 1) * island->place[k];
-            n = p->clique_sizes[c];
-            mass = icfi_mass_block(p, c, p->mass + s->mass_at[c], room);
-            for (j = 0; j < n; j++, to += all, mass += n)
-                ICFI_MEMCPY(to, mass, (size_t)n * sizeof(icf_real));
-        }
-    } else {
+    const size_t all = (size_t)island->unknowns;
+    int32_t k, ld;
+    if (!island->dense) {
         (void)icf_sparse_begin(&island->sparse);
-        for (k = 0; k < island->cliques; k++) {
-            int32_t c = island->clique[k];
-            mass = icfi_mass_block(p, c, p->mass + s->mass_at[c], room);
-            (void)icf_sparse_add_diagonal(&island->sparse, k, mass, p->clique_sizes[c]);
-        }
-        for (k = 0; k < island->couplings; k++) {
-            /* row-major is the transposed block by columns; so the edge was given turned */
-            int32_t e = island->coupling[k];
-            (void)icf_sparse_add_edge(&island->sparse, k, p->coupling_blocks + s->coupling_at[e],
-                                      p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
-        }
+    } else if (all) {
+        ICFI_MEMSET(island->dense, 0, all * all * sizeof(icf_real));
+    }
+    for (k = 0; k < island->cliques; k++) {
+        icf_real* to = icfi_island_block(island, k, k, 0, &ld);
+        if (to) icfi_add_mass(s, island->clique[k], to, ld);
+    }
+    for (k = 0; k < island->couplings; k++) {
+        /* row-major is the transposed block by columns; so the edge was given turned */
+        int32_t e = island->coupling[k];
+        (void)icf_sparse_add_edge(&island->sparse, k, p->coupling_blocks + s->coupling_at[e],
+                                  p->clique_sizes[p->coupling_pairs[2 * e + 1]]);
     }
     ICFI_WIDEST(icfi_assemble_links, (s, island, links));
     ICFI_WIDEST_END();
@@ -11210,21 +11277,19 @@ static icf_result icfi_check_blocks(const icf_problem* p)
    link */
 static icf_result icfi_check_asked(const icf_problem* p, int32_t contact, icf_vec3 axes[3])
 {
-    const icf_contact* c;
     const char* reason;
     icfi_sizes sizes;
     icf_stats stats;
-    int32_t k;
+    int32_t surface;
     icf_result result = p ? icfi_sum_sizes(p, &sizes, &stats) : ICF_RESULT_BAD_ARGUMENT;
     if (result != ICF_RESULT_OK) return result;
     if (contact < 0 || contact >= p->contacts) return ICF_RESULT_BAD_ARGUMENT;
     result = icfi_check_blocks(p);
     if (result != ICF_RESULT_OK) return result;
-    c = p->contact + contact;
-    result = icfi_contact_check(c, axes, &reason);
-    if (result != ICF_RESULT_OK) return result;
-    k = c->link >= 0 && c->link < p->links ? p->link_rows[c->link] : 0;
-    return k == 3 || k == 6 ? ICF_RESULT_OK : ICF_RESULT_BAD_ARGUMENT;
+    surface = p->contact[contact].surface;
+    if (surface < 0 || surface >= p->surfaces) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_surface_check(p->surface + surface, &reason);
+    return result == ICF_RESULT_OK ? icfi_check_contact(p, contact, axes, &reason) : result;
 }
 
 ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t contact, int32_t clique,
@@ -11240,7 +11305,7 @@ ICF_API icf_result icf_contact_jacobian(const icf_problem* problem, int32_t cont
     n = p->clique_sizes[clique];
     link = p->contact[contact].link;
     rows = p->link_rows[link];
-    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
+    icfi_contact_map(p, p->contact + contact, axes, s, bias);
     for (i = 0; i < 3 * n; i++) jacobian[i] = 0;
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
         const int32_t m = icfi_columns(p, b);
@@ -11380,12 +11445,13 @@ typedef struct icfi_text {
 /* The numbers of structs, in the order of their members. An integer's name follows a #, a real's a blank. A
    member missing here would be lost: tests/test_golden.c checks for that. */
 static const char icfi_option_names[] = " tolerance energy#iterations#factorizations#iterative";
+static const char icfi_surface_names[] =
+    "#model#law#by_force velocity.x velocity.y velocity.z tangent.x tangent.y tangent.z"
+    " stiffness dissipation relaxation range near_rigid adhesion adhesion_range friction friction2"
+    " friction_static slip_tolerance softness torsion rolling spin_tolerance";
 static const char icfi_contact_names[] =
-    "#link#model#law point.x point.y point.z normal.x normal.y normal.z tangent.x tangent.y"
-    " tangent.z surface_velocity.x surface_velocity.y surface_velocity.z distance stiffness"
-    " dissipation relaxation range#by_force force near_rigid adhesion adhesion_range friction"
-    " friction2 friction_static slip_tolerance softness effective_mass_inverse torsion rolling"
-    " spin_tolerance impulse_guess.x impulse_guess.y impulse_guess.z lag.limit lag.before"
+    "#link#surface point.x point.y point.z normal.x normal.y normal.z distance force weight"
+    " effective_mass_inverse impulse_guess.x impulse_guess.y impulse_guess.z lag.limit lag.before"
     " lag.impulse";
 static const char icfi_row_names[] =
     "#kind#link#row distance sign stiffness relaxation near_rigid damping error target feedforward"
@@ -11592,6 +11658,9 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
             at += (size_t)rows * (size_t)n;
         }
     }
+    icfi_write_words(t, "SURFACES");
+    icfi_write_integer(t, p->surfaces);
+    icfi_write_structs(t, icfi_surface_names, p->surfaces, p->surface, sizeof *p->surface);
     icfi_write_words(t, "CONTACTS");
     icfi_write_structs(t, icfi_contact_names, p->contacts, p->contact, sizeof *p->contact);
     icfi_write_words(t, "ROWS");
@@ -11610,9 +11679,13 @@ static icf_result icfi_check_writable(const icf_problem* p)
     }
     for (i = 0; i < p->contacts; i++) {
         const icf_contact* c = p->contact + i;
-        if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
-        if (c->link < 0 || c->link >= p->links) return ICF_RESULT_BAD_ARGUMENT;
-        if (c->law == ICF_LAW_CUSTOM && c->model != ICF_MODEL_SAP) return ICF_RESULT_BAD_LAW;
+        if (c->link < 0 || c->link >= p->links || c->surface < 0 || c->surface >= p->surfaces)
+            return ICF_RESULT_BAD_ARGUMENT;
+    }
+    for (i = 0; i < p->surfaces; i++) {
+        const icf_surface* f = p->surface + i;
+        if (f->cookie != ICFI_SURFACE_COOKIE) return ICF_RESULT_BAD_DEF;
+        if (f->law == ICF_LAW_CUSTOM && f->model != ICF_MODEL_SAP) return ICF_RESULT_BAD_LAW;
     }
     for (i = 0; i < p->rows; i++) {
         if (p->row[i].cookie != ICFI_ROW_COOKIE) return ICF_RESULT_BAD_DEF;
@@ -11765,7 +11838,7 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
     if (!impulse || !b) return ICF_RESULT_BAD_ARGUMENT;
     link = p->contact[contact].link;
     rows = p->link_rows[link];
-    icfi_contact_map(p->contact + contact, axes, rows, s, bias);
+    icfi_contact_map(p, p->contact + contact, axes, s, bias);
     for (i = 0; i < rows; i++) gamma[i] = 0;
     icfi_apply_transposed(3, rows, s, impulse, gamma);
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
@@ -11964,7 +12037,7 @@ typedef struct icfi_session {
     icf_workspace workspace;
     int32_t sorted; /* the order of trees is up to date */
     int32_t trees, dofs;
-    int32_t touches;           /* for the next step */
+    int32_t touches, surfaces; /* for the next step */
     int32_t solved;            /* there are results */
     int32_t looking;           /* world.look_again is running: no step inside a step */
     int32_t results;           /* touches in the results */
@@ -12015,6 +12088,7 @@ typedef struct icfi_sim {
     icf_real *problem_mass, *problem_factor, *problem_v_free, *problem_v_last, *problem_v, *blocks,
         *bias;
     icf_contact* contact;
+    icf_surface* surface; /* of the touches */
     icf_row* row;
     icfi_row_owner* owner;
     icf_island* island;
@@ -12043,11 +12117,9 @@ typedef struct icfi_sim {
     icf_real h, turned;        /* turned: the h of the substep before, in which bodies turned */
     /* theta: share of the new velocity in the motion, and of the new state in springs and dampers */
     icf_real blend;
-    size_t mass_used;     /* numbers in the blocks of A */
-    int32_t velocities;   /* of the cliques */
-    size_t block_used;    /* numbers in blocks, which lie at the start of the workspace */
-    size_t contact_bytes; /* of a contact. The compiler must not know it: it then calls
-                                   memcpy, and that is fast */
+    size_t mass_used;   /* numbers in the blocks of A */
+    int32_t velocities; /* of the cliques */
+    size_t block_used;  /* numbers in blocks, which lie at the start of the workspace */
 } icfi_sim;
 
 /* ---- small math ---- */
@@ -12256,6 +12328,7 @@ static size_t icfi_front_layout(const icfi_header* h, unsigned char* memory, icf
 
     ICFI_TAKE(session, icfi_session, 1);
     ICFI_TAKE(touch, icf_touch, n);
+    ICFI_TAKE(surface, icf_surface, n);
     ICFI_TAKE(event, icf_event, 2 * n);
     ICFI_TAKE(motion, icfi_motion, b);
     ICFI_TAKE(touching, icfi_touching, n);
@@ -12411,7 +12484,6 @@ static icfi_joint* icfi_named_joint(icf_world* w, icf_joint name)
 static ICFI_NOINLINE void icfi_sim_open(const icf_world* w, icfi_sim* s)
 {
     ICFI_MEMSET(s, 0, sizeof *s);
-    s->contact_bytes = sizeof(icf_contact);
     icfi_world_layout(icfi_header_of(w), (unsigned char*)w->memory, NULL, s);
     s->start = s->motion;
 }
@@ -12505,7 +12577,10 @@ static void icfi_state_copy(const icfi_sim* from, icfi_sim* to)
     to->header->room = room;
     icfi_copy_tables(from->header, (const unsigned char* const*)from->tables, to->tables);
     to->session->touches = from->session->touches;
+    to->session->surfaces = from->session->surfaces;
     icfi_copy_bytes(to->touch, from->touch, (size_t)to->session->touches * sizeof(icf_touch));
+    icfi_copy_bytes(to->surface, from->surface,
+                    (size_t)to->session->surfaces * sizeof(icf_surface));
 }
 
 static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
@@ -14501,8 +14576,7 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
         icfi_touch_now(s, i, &origin, &reach, &distance);
         end = icfi_run_end(s, i, origin, reach);
         for (k = i; k < end; k++) {
-            const icf_contact* c = &s->touch[k].contact;
-            if (k > i || c->torsion > 0 || c->rolling > 0) rows = 6;
+            if (k > i || icfi_spins(s->surface + s->touch[k].contact.surface)) rows = 6;
         }
         link = icfi_begin_link(s, rows, bias_at);
         icfi_add_side(s, t->body[0], t->body[1], icf_vec3_add_scaled(origin, -ICF_R(0.5), reach),
@@ -14512,7 +14586,7 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
             icf_vec3 point, other;
-            icfi_copy_bytes(c, &s->touch[k].contact, s->contact_bytes);
+            *c = s->touch[k].contact;
             icfi_touch_now(s, k, &point, &other, &c->distance);
             c->link = link;
             c->point = rows == 6 ? icf_vec3_sub(point, origin) : icf_vec3_make(0, 0, 0);
@@ -15185,6 +15259,8 @@ static ICFI_NOINLINE icf_result icfi_make_problem(icfi_sim* s)
     p->block_lever = s->block_lever;
     p->blocks = s->blocks;
     p->link_bias = s->bias;
+    p->surfaces = session->surfaces;
+    p->surface = s->surface;
     p->contact = s->contact;
     p->row = s->row;
     used = icfi_granules(s->block_used * sizeof(icf_real));
@@ -15252,10 +15328,12 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
         s->world->which = session->stats.which;
         s->world->reason =
             session->stats.reason ? session->stats.reason : "the problem of the step";
-        if (session->stats.part == ICF_PART_CONTACT) {
-            for (i = 0; i < session->touches; i++) {
-                if (s->touching[i].contact == session->stats.which) s->world->which = i;
-            }
+        for (i = session->touches - 1; i >= 0; i--) {
+            if ((session->stats.part == ICF_PART_CONTACT &&
+                 s->touching[i].contact == session->stats.which) ||
+                (session->stats.part == ICF_PART_SURFACE &&
+                 s->touch[i].contact.surface == session->stats.which))
+                s->world->which = i;
         }
         return result;
     }
@@ -15603,10 +15681,8 @@ static icf_result icfi_match_touches(icfi_sim* s)
         if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z) ||
             !icfi_finite3(r.x, r.y, r.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
-        if (touch->contact.cookie != ICFI_CONTACT_COOKIE) {
-            return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
-                                     "a touch not from icf_default_touch");
-        }
+        if (touch->contact.surface < 0 || touch->contact.surface >= s->session->surfaces)
+            return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the surface of a touch");
         t->out.a = touch->a;
         t->out.b = touch->b;
         t->out.id = touch->id;
@@ -15750,7 +15826,7 @@ static void icfi_commit(icfi_sim* s)
     h->hold = session->hold;
     h->step_before = session->step_before;
     h->steps++;
-    s->session->touches = 0;
+    s->session->touches = s->session->surfaces = 0;
 }
 
 /* Whether a constraint that was fulfilled is now off by a quarter of its size. It may get there in many
@@ -15874,7 +15950,7 @@ static icf_result icfi_step_in_room(icf_world* w, icf_real dt, icfi_dump* dump)
 static icf_result icfi_step(icf_world* w, icf_real dt, int commit, icfi_dump* dump)
 {
     icf_result result;
-    int32_t look, touches;
+    int32_t look, touches, surfaces;
     icfi_sim s;
     if (!icfi_world_is(w)) return ICF_RESULT_BAD_ARGUMENT;
     if (!icfi_finite(dt)) return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, 0, "dt");
@@ -15885,6 +15961,7 @@ static icf_result icfi_step(icf_world* w, icf_real dt, int commit, icfi_dump* du
     if (s.session->looking)
         return icfi_world_refuse(w, ICF_RESULT_BAD_STATE, 0, "a step in look_again");
     touches = s.session->touches;
+    surfaces = s.session->surfaces;
     for (look = 0;; look++) {
         int more;
         result = icfi_step_in_room(w, dt, dump);
@@ -15901,7 +15978,10 @@ static icf_result icfi_step(icf_world* w, icf_real dt, int commit, icfi_dump* du
         if (more < 0 || (!more && s.session->solved)) break;
     }
     icfi_sim_open(w, &s);
-    if (result < 0) s.session->touches = touches;
+    if (result < 0) {
+        s.session->touches = touches;
+        s.session->surfaces = surfaces;
+    }
     if (result < 0 || dump) {
         s.session->solved = 0;
     } else if (commit) {
@@ -15925,6 +16005,7 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
 {
     icfi_dump dump = {text, capacity, length, ICF_RESULT_OK, 0};
     icf_result result;
+    const icf_surface* surface;
     const icf_touch* touch;
     int32_t count, i;
     if (length) *length = 0;
@@ -15935,8 +16016,9 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
     if (dump.result == ICF_RESULT_TOO_SMALL) {
         return icfi_world_full(world, "text", icfi_plus(*length, 1));
     }
+    surface = icf_world_surfaces(world, &count);
     touch = icf_world_touches(world, &count);
-    for (i = 0; i < count - 1 && touch[i].contact.law != ICF_LAW_CUSTOM;) i++;
+    for (i = 0; i < count - 1 && surface[touch[i].contact.surface].law != ICF_LAW_CUSTOM;) i++;
     return icfi_world_refuse(world, dump.result, i, "a law of the caller's is no text");
 }
 
@@ -15947,7 +16029,7 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
 
 ICF_API icf_material icf_default_material(void)
 {
-    icf_contact c = icf_default_contact();
+    icf_surface c = icf_default_surface();
     icf_material m;
     m.stiffness = 2 * c.stiffness;
     m.dissipation = c.dissipation;
@@ -15987,15 +16069,15 @@ ICF_API icf_material icf_material_combine(const icf_material* a, const icf_mater
     return m;
 }
 
-ICF_API void icf_contact_set_material(icf_contact* contact, const icf_material* material)
+ICF_API void icf_surface_set_material(icf_surface* surface, const icf_material* material)
 {
-    contact->stiffness = material->stiffness;
-    contact->dissipation = material->dissipation;
-    contact->relaxation = material->relaxation;
-    contact->friction = material->friction;
-    contact->friction_static = material->friction_static;
-    contact->torsion = material->torsion;
-    contact->rolling = material->rolling;
+    surface->stiffness = material->stiffness;
+    surface->dissipation = material->dissipation;
+    surface->relaxation = material->relaxation;
+    surface->friction = material->friction;
+    surface->friction_static = material->friction_static;
+    surface->torsion = material->torsion;
+    surface->rolling = material->rolling;
 }
 
 ICF_API icf_body_def icf_default_body_def(void)
@@ -17025,27 +17107,62 @@ ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constrai
 
 /* ---- touches in, results out ---- */
 
-ICF_API icf_touch icf_default_touch(const icf_world* world)
+ICF_API icf_touch icf_default_touch(void)
 {
     icf_touch t;
     ICFI_MEMSET(&t, 0, sizeof t);
     t.contact = icf_default_contact();
-    if (icfi_world_is(world)) t.contact.model = icfi_header_of(world)->model;
     return t;
 }
 
-ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch)
+ICF_API icf_surface icf_world_surface(const icf_world* world)
+{
+    icf_surface f = icf_default_surface();
+    if (icfi_world_is(world)) f.model = icfi_header_of(world)->model;
+    return f;
+}
+
+/* Makes room for one more touch or surface. */
+static icf_result icfi_room_for_one(icf_world* world, icfi_sim* s, const int32_t* count)
+{
+    icf_result result;
+    if (*count < s->header->room.most[ICFI_CONTACTS]) return ICF_RESULT_OK;
+    result = icfi_make_room(world, ICFI_CONTACTS, *count + 1);
+    if (result == ICF_RESULT_OK) icfi_front_open(world, s);
+    return result;
+}
+
+ICF_API icf_result icf_world_add_surface(icf_world* world, const icf_surface* surface,
+                                         int32_t* number)
 {
     icfi_sim s;
     icf_result result;
+    if (!icfi_world_is(world) || !surface || !number) return ICF_RESULT_BAD_ARGUMENT;
+    icfi_front_open(world, &s);
+    result = icfi_room_for_one(world, &s, &s.session->surfaces);
+    if (result != ICF_RESULT_OK) return result;
+    *number = s.session->surfaces++;
+    s.surface[*number] = *surface;
+    return ICF_RESULT_OK;
+}
+
+ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch,
+                                       const icf_surface* surface)
+{
+    icfi_sim s;
+    icf_result result;
+    int32_t number;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
     icfi_front_open(world, &s);
-    if (s.session->touches >= s.header->room.most[ICFI_CONTACTS]) {
-        result = icfi_make_room(world, ICFI_CONTACTS, s.session->touches + 1);
-        if (result != ICF_RESULT_OK) return result;
-        icfi_front_open(world, &s);
-    }
-    s.touch[s.session->touches++] = *touch;
+    if (!surface && !s.session->surfaces) return ICF_RESULT_BAD_ARGUMENT;
+    result = icfi_room_for_one(world, &s, &s.session->touches);
+    if (result != ICF_RESULT_OK) return result;
+    number = s.session->touches ? s.touch[s.session->touches - 1].contact.surface : 0;
+    if (surface) result = icf_world_add_surface(world, surface, &number);
+    if (result != ICF_RESULT_OK) return result;
+    icfi_front_open(world, &s);
+    s.touch[s.session->touches] = *touch;
+    s.touch[s.session->touches++].contact.surface = number;
     return ICF_RESULT_OK;
 }
 
@@ -17090,12 +17207,22 @@ ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count)
     return s.touch;
 }
 
+ICF_API icf_surface* icf_world_surfaces(icf_world* world, int32_t* count)
+{
+    icfi_sim s;
+    if (count) *count = 0;
+    if (!icfi_world_is(world) || !count) return NULL;
+    icfi_front_open(world, &s);
+    *count = s.session->surfaces;
+    return s.surface;
+}
+
 ICF_API void icf_world_clear_touches(icf_world* world)
 {
     icfi_sim s;
     if (!icfi_world_is(world)) return;
     icfi_front_open(world, &s);
-    s.session->touches = 0;
+    s.session->touches = s.session->surfaces = 0;
 }
 
 ICF_API icf_result icf_world_get_stats(const icf_world* world, icf_stats* stats)

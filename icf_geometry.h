@@ -125,9 +125,11 @@
    examples/replay.h writes a page that plays a run in a browser; its first lines show how.
 
    To change contacts before they act, replace icf_scene_step by icf_scene_detect, edit what
-   icf_world_touches gives, and call icf_scene_solve with the same dt. A stiffness of 0 takes a touch out.
-   Either body may be A: surface_velocity is that of B less that of A. icf_world_dump_step(&scene.world, dt,
-   ...) between the two writes the problem of the step (icf.h, "Reporting a defect").
+   icf_world_touches gives, and call icf_scene_solve with the same dt. A weight of 0 takes a touch out.
+   Touches of like materials share a surface: for another one, call icf_world_add_surface and put its number
+   into contact.surface. Either body may be A: the velocity of a surface is that of B less that of A.
+   icf_world_dump_step(&scene.world, dt, ...) between the two writes the problem of the step (icf.h,
+   "Reporting a defect").
 
    Destroying a body drops the results of the last step, touches and diagnosis, but not the events: first
    collect what is to go, then destroy it. The array of icf_scene_events lasts until the next call that
@@ -4414,10 +4416,10 @@ ICF_API int icf_broad_phase_ray_next(icf_broad_phase_ray* ray, const icf_broad_p
 // Layer 13: the scene
 // >>scene
 /* Offers to those below: icfi_collider, icfi_collider_cache, icfi_collider_name, icfi_collider_remove,
-   icfi_is_ground, icfi_is_sensor, icfi_pair_now, icfi_pair_state, icfi_same_body, icfi_scene_event_add,
-   icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers, icfi_scene_of_world,
-   icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage, icfi_stage_begin, icfi_stage_open,
-   icfi_surface_check */
+   icfi_is_ground, icfi_is_sensor, icfi_material_check, icfi_pair_now, icfi_pair_state, icfi_same_body,
+   icfi_scene_event_add, icfi_scene_event_ended, icfi_scene_header, ICFI_SCENE_MAGIC, icfi_scene_numbers,
+   icfi_scene_of_world, icfi_scene_refuse, icfi_scene_room, icfi_scene_session, icfi_stage,
+   icfi_stage_begin, icfi_stage_open */
 
 /* A step tells the broad phase where every collider is and can get to; makes a manifold for each of its pairs
    that may meet, whose points become touches of the world; and has the world step. Of each pair with points
@@ -4817,7 +4819,7 @@ static int icfi_same_body(icf_body a, icf_body b)
 }
 
 /* Whether a material is one, and a velocity of a surface */
-static icf_result icfi_surface_check(const icf_material* m, icf_vec3 v)
+static icf_result icfi_material_check(const icf_material* m, icf_vec3 v)
 {
     /* not finite if one of them is not; the stiffness, which may be the largest number, is divided */
     icf_real sum = m->stiffness / 4 + m->dissipation + m->relaxation + m->friction +
@@ -4840,7 +4842,7 @@ static icf_result icfi_collider_check(icf_scene* scene, const icf_collider_def* 
     if (!icfi_is_ground(d->body) && !icf_body_is_valid(&scene->world, d->body)) {
         return icfi_scene_refuse(scene, ICF_RESULT_BAD_ARGUMENT, "no such body");
     }
-    result = icfi_surface_check(&d->material, d->surface_velocity);
+    result = icfi_material_check(&d->material, d->surface_velocity);
     return result == ICF_RESULT_OK
                ? result
                : icfi_scene_refuse(scene, result, "material or surface_velocity");
@@ -5341,9 +5343,8 @@ static int32_t icfi_scene_pairs(icfi_stage* s, icf_real dt)
 typedef struct icfi_touches {
     icf_touch* next;
     int32_t written, room; /* since the last call of the world */
-    size_t size;           /* of a touch: a copy of what is not known before is a call, and fast */
-    int32_t alike[2];      /* whose materials `law` is of */
-    icf_material law;
+    int32_t alike[2];      /* whose materials `surface` is of */
+    icf_surface surface;
     icf_touch blank;
 } icfi_touches;
 
@@ -5351,33 +5352,35 @@ static void icfi_touches_begin(const icf_scene* scene, icfi_touches* t)
 {
     t->next = NULL;
     t->written = t->room = 0;
-    t->size = sizeof(icf_touch);
     t->alike[0] = t->alike[1] = -1;
-    t->blank = icf_default_touch(&scene->world);
+    t->blank = icf_default_touch();
+    t->surface = icf_world_surface(&scene->world);
     /* as hard as it takes to keep what is fast from getting through what is thin */
-    if (t->blank.contact.model == ICF_MODEL_SAP) t->blank.contact.near_rigid = ICF_R(0.1);
+    if (t->surface.model == ICF_MODEL_SAP) t->surface.near_rigid = ICF_R(0.1);
 }
 
-/* The contact law of a pair of colliders */
-static void icfi_pair_contact(const icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
-                              icfi_touches* t)
+/* Sets the surface of touches for a pair of colliders: that of the pair before if the materials are alike. */
+static icf_result icfi_pair_surface(icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
+                                    icfi_touches* t)
 {
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
-    icf_contact* c = &t->blank.contact;
-    if (scene->combine) {
-        t->law = scene->combine(scene->user, &ca->material, &cb->material);
-    } else if (s->seen[a].alike != t->alike[0] || s->seen[b].alike != t->alike[1]) {
-        t->alike[0] = s->seen[a].alike;
-        t->alike[1] = s->seen[b].alike;
-        t->law = icf_material_combine(&ca->material, &cb->material);
-    }
-    icf_contact_set_material(c, &t->law);
-    c->surface_velocity = icf_vec3_make(0, 0, 0);
-    if (!icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity)) {
-        c->surface_velocity =
+    const int moves = !icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity);
+    const int own = moves || scene->combine;
+    icf_material law;
+    if (!own && s->seen[a].alike == t->alike[0] && s->seen[b].alike == t->alike[1])
+        return ICF_RESULT_OK;
+    t->alike[0] = own ? -1 : s->seen[a].alike;
+    t->alike[1] = s->seen[b].alike;
+    law = scene->combine ? scene->combine(scene->user, &ca->material, &cb->material)
+                         : icf_material_combine(&ca->material, &cb->material);
+    icf_surface_set_material(&t->surface, &law);
+    t->surface.velocity = icf_vec3_make(0, 0, 0);
+    if (moves) {
+        t->surface.velocity =
             icf_vec3_sub(icf_quat_rotate(s->seen[b].body.pose.q, cb->surface_velocity),
                          icf_quat_rotate(s->seen[a].body.pose.q, ca->surface_velocity));
     }
+    return icf_world_add_surface(&scene->world, &t->surface, &t->blank.contact.surface);
 }
 
 /* A manifold has points of the lowest face of a box. If the box tumbles fast, that face may move away within
@@ -5452,6 +5455,7 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
                  pb = icfi_gput(&cb->shape, &sb->body.pose);
     icf_real area = 0;
     icf_manifold m;
+    icf_result result;
     pa.place = &sa->place;
     pb.place = &sb->place;
     icfi_gmanifold(&pa, &pb, now->margin, s->header->points, now->state.axis, &m);
@@ -5465,12 +5469,13 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     }
     count = m.count + icfi_far_sides(s, now, &m, far_side);
     if (touches->room - touches->written < count) {
-        icf_result result = icf_world_write_touches(&scene->world, touches->written, count,
-                                                    &touches->next, &touches->room);
+        result = icf_world_write_touches(&scene->world, touches->written, count, &touches->next,
+                                         &touches->room);
         touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
     }
-    icfi_pair_contact(scene, s, a, b, touches);
+    result = icfi_pair_surface(scene, s, a, b, touches);
+    if (result != ICF_RESULT_OK) return result;
     touches->blank.a = ca->body;
     touches->blank.b = cb->body;
     touches->blank.contact.normal = m.normal;
@@ -5478,14 +5483,14 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
     for (i = 0; i < count; i++) {
         const icf_manifold_point* p = i < m.count ? m.point + i : far_side + (i - m.count);
         icf_touch* touch = touches->next + touches->written++;
-        ICFI_GCOPY(touch, &touches->blank, touches->size);
+        *touch = touches->blank;
         touch->point = p->position;
         touch->contact.distance = p->distance;
         touch->reach = icf_vec3_scale(icfi_max(p->distance, 0), m.normal);
         /* as of four points together, so that nothing jumps where a corner becomes two */
         if (m.count > 4) {
             icf_real share = area > 0 ? p->area / area : 1 / (icf_real)m.count;
-            touch->contact.stiffness = icfi_min(4 * share * touches->law.stiffness, ICF_REAL_MAX);
+            touch->contact.weight = 4 * share;
         }
         /* of one pair of bodies: the colliders, as far as 16 bits tell, and the features */
         touch->id = (uint64_t)(((uint32_t)a & 0xffffu) | (uint32_t)b << 16) << 32 | p->feature;
@@ -6008,7 +6013,7 @@ static int icfi_scene_saved_is_good(const unsigned char* from, size_t count, icf
         if (c.next < -1 || c.next >= h->collider_end || c.flags > 3u) return 0;
         if (!(c.flags & 1u)) continue;
         if (icf_shape_check(&c.shape) != ICF_RESULT_OK) return 0;
-        if (icfi_surface_check(&c.material, c.surface_velocity) != ICF_RESULT_OK) return 0;
+        if (icfi_material_check(&c.material, c.surface_velocity) != ICF_RESULT_OK) return 0;
     }
     for (i = h->collider_free; i != -1; steps++) {
         icfi_collider c;

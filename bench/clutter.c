@@ -720,9 +720,10 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     const clutter_case* c = s->c;
     icf_result result;
     icf_stats stats;
+    icf_surface* surface;
     icf_touch* touch;
     double start, all = 0;
-    int32_t i, count;
+    int32_t i, count, surfaces;
     memcpy(s->before, s->after, (size_t)c->count * sizeof *s->before);
     memset(part_ticks, 0, sizeof part_ticks);
     part_now = PART_COLLISION;
@@ -730,12 +731,14 @@ static void sim_step(clutter_sim* s, clutter_step* step)
     part_began = ticks();
     must(icf_scene_detect(&s->scene, c->dt), "detect");
     touch = icf_world_touches(&s->scene.world, &count);
-    for (i = 0; i < count; i++) {
-        /* each point as stiff as the papers have it: the scene lets more than four share what four have */
-        touch[i].contact.stiffness = (icf_real)c->stiffness;
-        touch[i].contact.near_rigid = c->rigid;
-        touch[i].contact.softness = c->softness;
-        touch[i].contact.slip_tolerance = c->slip_tolerance;
+    /* each point as stiff as the papers have it: the scene lets more than four share what four have */
+    for (i = 0; i < count; i++) touch[i].contact.weight = 1;
+    surface = icf_world_surfaces(&s->scene.world, &surfaces);
+    for (i = 0; i < surfaces; i++) {
+        surface[i].stiffness = (icf_real)c->stiffness;
+        surface[i].near_rigid = c->rigid;
+        surface[i].softness = c->softness;
+        surface[i].slip_tolerance = c->slip_tolerance;
     }
     part_begin(PART_REST);
     result = icf_scene_solve(&s->scene, c->dt);

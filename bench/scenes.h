@@ -382,26 +382,27 @@ static inline icf_result scene_step(scene* s)
     icf_result result = ICF_RESULT_OK;
     int i;
     for (i = 0; i < s->points && result == ICF_RESULT_OK; i++) {
-        icf_touch touch = icf_default_touch(&s->world);
+        icf_touch touch = icf_default_touch();
+        icf_surface surface = icf_world_surface(&s->world);
         double r[2];
         scene_arm(s, i, r);
         touch.b = s->body;
         touch.id = (uint64_t)i + 1;
         touch.point =
             icf_vec3_make((icf_real)(s->now.q[0] + r[0]), 0, (icf_real)(s->now.q[1] + r[1]));
-        touch.contact.model = d->model;
+        surface.model = d->model;
         touch.contact.distance = (icf_real)(s->now.q[1] + r[1]);
-        touch.contact.stiffness = (icf_real)s->stiffness;
-        touch.contact.dissipation = (icf_real)d->dissipation;
-        touch.contact.relaxation = (icf_real)d->relaxation;
-        touch.contact.near_rigid = (icf_real)d->near_rigid;
-        touch.contact.friction = (icf_real)d->friction;
-        touch.contact.slip_tolerance = (icf_real)1e-4;
-        touch.contact.softness = (icf_real)(d->model == ICF_MODEL_SAP ? 1e-3 : 0);
+        surface.stiffness = (icf_real)s->stiffness;
+        surface.dissipation = (icf_real)d->dissipation;
+        surface.relaxation = (icf_real)d->relaxation;
+        surface.near_rigid = (icf_real)d->near_rigid;
+        surface.friction = (icf_real)d->friction;
+        surface.slip_tolerance = (icf_real)1e-4;
+        surface.softness = (icf_real)(d->model == ICF_MODEL_SAP ? 1e-3 : 0);
         // the belt moves as it does at the end of the step
-        touch.contact.surface_velocity.x = (icf_real)-scene_belt_speed(d, s->now.t + d->dt);
+        surface.velocity.x = (icf_real)-scene_belt_speed(d, s->now.t + d->dt);
         if (!d->own_w) touch.contact.effective_mass_inverse = (icf_real)scene_w(s, r);
-        result = icf_world_add_touch(&s->world, &touch);
+        result = icf_world_add_touch(&s->world, &touch, &surface);
     }
     if (s->spring > 0 && d->method == ICF_METHOD_SYMPLECTIC_EULER && result == ICF_RESULT_OK) {
         const icf_real force = (icf_real)(-s->spring * s->now.q[0]);

@@ -122,9 +122,11 @@ static double scaled_norm(const double* x, const double* diagonal, int32_t count
 }
 
 // adds what a contact does to the rows of its link, velocity and angular velocity at its reference point
-static void add_contact(const icf_contact* c, const icf_contact_result* got, int32_t rows,
+static void add_contact(const icf_problem* p, int32_t contact, const icf_contact_result* got,
                         double* gamma)
 {
+    const icf_contact* c = p->contact + contact;
+    const int32_t rows = p->link_rows[c->link];
     const double along[3] = {(double)got->impulse.x, (double)got->impulse.y,
                              (double)got->impulse.z};
     const double about[3] = {(double)got->spin_impulse.x, (double)got->spin_impulse.y,
@@ -133,7 +135,7 @@ static void add_contact(const icf_contact* c, const icf_contact_result* got, int
     double push[3] = {0, 0, 0};
     icf_vec3 axes[3];
     int i;
-    if (!icfi_contact_frame(c, axes)) return;
+    if (!icfi_contact_frame(p->surface[c->surface].tangent, c->normal, axes)) return;
     for (i = 0; i < 3; i++) {
         push[0] += along[i] * (double)axes[i].x;
         push[1] += along[i] * (double)axes[i].y;
@@ -175,7 +177,7 @@ static double momentum_error(const icfp* in, const icf_workspace* workspace, con
         const int32_t link = p->contact[c].link;
         icf_contact_result got;
         if (icf_get_contact(workspace, c, &got) == ICF_RESULT_OK)
-            add_contact(p->contact + c, &got, p->link_rows[link], gamma + 6 * link);
+            add_contact(p, c, &got, gamma + 6 * link);
         else
             gamma[6 * link] = (double)NAN;
     }

@@ -95,6 +95,7 @@ typedef struct sim {
     size_t bytes;
     int points; /* of touches, of each body: corners of a box */
     icf_touch touch;
+    icf_surface surface;
     double iterations;
     long steps;
 } sim;
@@ -348,8 +349,9 @@ static void tree_open(tree_sim* t, const peers_tree* tree, double dt, int contac
     def.bodies = def.joints = tree->links;
     def.contacts = PEERS_POINTS;
     must(icf_world_create(&t->s.world, &def), "a world");
-    t->s.touch = icf_default_touch(&t->s.world);
-    t->s.touch.contact.friction = tree->friction;
+    t->s.touch = icf_default_touch();
+    t->s.surface = icf_world_surface(&t->s.world);
+    t->s.surface.friction = tree->friction;
     for (i = 0; i < tree->links; i++) {
         const peers_link* link = tree->link + i;
         icf_body_def d = icf_default_body_def();
@@ -389,7 +391,7 @@ static void tree_touch(tree_sim* t)
     const peers_tree* tree = t->tree;
     icf_touch* touch = &t->s.touch;
     icf_body_state state;
-    int i, last = -1;
+    int i, last = -1, added = 0;
     for (i = 0; i < tree->points; i++) {
         const peers_point* point = tree->point + i;
         icf_vec3 c;
@@ -403,7 +405,7 @@ static void tree_touch(tree_sim* t)
         touch->point = c;
         touch->b = t->body[point->link];
         touch->id = (uint64_t)i + 1;
-        must(icf_world_add_touch(&t->s.world, touch), "a touch");
+        must(icf_world_add_touch(&t->s.world, touch, added++ ? NULL : &t->s.surface), "a touch");
     }
 }
 
@@ -747,7 +749,7 @@ static const double box_half = 0.05;
 // of boxes: their corners near the ground
 static void box_touches(sim* s)
 {
-    int32_t count = icf_world_body_count(&s->world), i, k;
+    int32_t count = icf_world_body_count(&s->world), added = 0, i, k;
     if (!s->points) return;
     for (i = 0; i < count; i++) {
         const icf_body body = icf_world_body_at(&s->world, i);
@@ -763,7 +765,8 @@ static void box_touches(sim* s)
             s->touch.point = p;
             s->touch.b = body;
             s->touch.id = (uint64_t)k + 1;
-            must(icf_world_add_touch(&s->world, &s->touch), "a touch");
+            must(icf_world_add_touch(&s->world, &s->touch, added++ ? NULL : &s->surface),
+                 "a touch");
         }
     }
 }
@@ -813,7 +816,8 @@ static void make_boxes(sim* s, int bodies, int contacts)
     def.contacts = contacts ? 8 * bodies : 0;
     must(icf_world_create(&s->world, &def), "a world");
     s->points = contacts;
-    s->touch = icf_default_touch(&s->world);
+    s->touch = icf_default_touch();
+    s->surface = icf_world_surface(&s->world);
     random_state = 2;
     for (i = 0; i < bodies; i++) {
         icf_body_def d;

@@ -32,6 +32,7 @@ static icf_real slide(icf_real slope)
     /* four corners of 1e5 N/m give way until they carry the weight */
     const icf_real height = ICF_R(0.05) - m * g * level / (4 * stiffness);
     icf_transform pose = icf_transform_make(icf_quat_identity(), icf_vec3_make(0, 0, height));
+    icf_surface surface = icf_default_surface(); /* friction 0.5 */
     icf_contact contact[4];
     icf_contact_result r;
     icf_problem p = icf_default_problem();
@@ -43,10 +44,8 @@ static icf_real slide(icf_real slope)
         mass[7 * i] = i < 3 ? m : m * ICF_R(0.005);
         unit[7 * i] = 1;
     }
-    for (i = 0; i < 4; i++) {
-        contact[i] = icf_default_contact(); /* link 0, friction 0.5, normal z */
-        contact[i].stiffness = stiffness;
-    }
+    surface.stiffness = stiffness;
+    for (i = 0; i < 4; i++) contact[i] = icf_default_contact(); /* link 0, surface 0, normal z */
     p.dt = dt;
     p.cliques = 1;
     p.clique_sizes = &size;
@@ -57,6 +56,8 @@ static icf_real slide(icf_real slope)
     p.link_start = start;
     p.block_clique = &clique;
     p.blocks = unit;
+    p.surfaces = 1;
+    p.surface = &surface;
     p.contacts = 4;
     p.contact = contact;
     result = icf_workspace_reserve(&w, &p);

@@ -77,7 +77,8 @@ static icf_real lift(icf_real mass)
     rope.upper = ICF_R(0.5);
     must(&w, icf_constraint_create(&w, &rope, &tie));
     for (i = 0; i < 1000; i++) {
-        icf_touch touch = icf_default_touch(&w);
+        icf_touch touch = icf_default_touch();
+        icf_surface surface = icf_world_surface(&w);
         /* the motors are asked for a little more each step, and get there in a second */
         icf_real share = i < 250 ? (icf_real)i / 250 : 1, target = share * goal[0];
         must(&w, icf_joint_set_target(&w, joint[0], &target, NULL, NULL));
@@ -86,7 +87,7 @@ static icf_real lift(icf_real mass)
         touch.id = 1;
         touch.point = icf_vec3_make(state.center.x, state.center.y, 0);
         touch.contact.distance = state.center.z - ICF_R(0.5);
-        must(&w, icf_world_add_touch(&w, &touch));
+        must(&w, icf_world_add_touch(&w, &touch, &surface));
         must(&w, icf_world_step(&w, dt));
         if (i % 250 == 249) {
             icf_joint_state shoulder;

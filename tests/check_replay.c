@@ -76,16 +76,17 @@ static void touch(icf_world* w, int32_t i, int32_t k, const icf_transform* pose)
                               ICF_R(0.01), 4, axes[i][k][2 * a + b], &m);
             axes[i][k][2 * a + b] = m.axis;
             for (n = 0; n < m.count; n++) {
-                icf_touch t = icf_default_touch(w);
+                icf_touch t = icf_default_touch();
+                icf_surface surface = icf_world_surface(w);
                 t.a = things[i].body;
                 t.b = things[k].body;
                 t.id = (uint64_t)m.point[n].feature | (uint64_t)(2 * a + b) << 32;
                 t.point = m.point[n].position;
                 t.contact.normal = m.normal;
                 t.contact.distance = m.point[n].distance;
-                t.contact.stiffness = ICF_R(2e5);
-                t.contact.friction = ICF_R(0.4);
-                must(w, icf_world_add_touch(w, &t));
+                surface.stiffness = ICF_R(2e5);
+                surface.friction = ICF_R(0.4);
+                must(w, icf_world_add_touch(w, &t, &surface));
             }
         }
     }

@@ -50,6 +50,7 @@ typedef struct scene {
     icf_real *mass, *bound, *v_free, *v_last, *coupling, *blocks, *bias, *start;
     int with_bodies; /* with the masses of bodies, and levers */
     icf_contact* contact;
+    icf_surface* surface;
     icf_row* row;
     icf_iteration* history;
     void* memory[MOST_BLOCKS]; /* all of the above, to free and to compare */
@@ -411,88 +412,98 @@ static void make_contacts(scene* s)
     }
     if (links > 0) count = below(9);
     s->contact = (icf_contact*)room(s, count, sizeof *s->contact);
+    s->surface = (icf_surface*)room(s, count, sizeof *s->surface);
     for (i = 0; i < count; i++) {
         icf_contact c = icf_default_contact();
+        icf_surface f = icf_default_surface();
         int six;
         c.link = candidates[below(links)];
+        c.surface = i;
         six = s->link_rows[c.link] == 6;
-        c.model = below(3);
-        c.law = c.model == ICF_MODEL_SAP ? 0 : below(6);
+        f.model = below(3);
+        f.law = f.model == ICF_MODEL_SAP ? 0 : below(6);
         c.distance = number(s, between(-0.01, 0.003));
-        c.stiffness = one_in(16) ? 0 : positive(s, 1, 7);
-        if (c.model == ICF_MODEL_SAP && !(c.stiffness > 0)) c.stiffness = 1000;
-        c.dissipation = one_in(4) ? 0 : positive(s, -1, 2);
-        c.relaxation = one_in(4) ? 0 : positive(s, -4, 0);
-        c.near_rigid = one_in(2) ? -1 : one_in(3) ? 0 : positive(s, -1, 0.5);
-        if (c.law == ICF_LAW_IPC_BARRIER || c.law == ICF_LAW_LOG_BARRIER) {
-            c.range = positive(s, -4, -1);
+        f.stiffness = one_in(16) ? 0 : positive(s, 1, 7);
+        if (f.model == ICF_MODEL_SAP && !(f.stiffness > 0)) f.stiffness = 1000;
+        f.dissipation = one_in(4) ? 0 : positive(s, -1, 2);
+        f.relaxation = one_in(4) ? 0 : positive(s, -4, 0);
+        f.near_rigid = one_in(2) ? -1 : one_in(3) ? 0 : positive(s, -1, 0.5);
+        if (f.law == ICF_LAW_IPC_BARRIER || f.law == ICF_LAW_LOG_BARRIER) {
+            f.range = positive(s, -4, -1);
             c.distance = number(s, between(0.0001, 0.02));
-            c.stiffness = positive(s, -3, 4);
+            f.stiffness = positive(s, -3, 4);
             s->barriers = 1;
         }
-        if (c.law == ICF_LAW_CUSTOM) {
-            c.custom = spring_law;
-            c.user = &spring_stiffness;
+        if (f.law == ICF_LAW_CUSTOM) {
+            f.custom = spring_law;
+            f.user = &spring_stiffness;
             if (s->level >= SPOILED && one_in(8)) {
-                c.custom = one_in(2) ? NULL : broken_law;
+                f.custom = one_in(2) ? NULL : broken_law;
                 s->spoiled = 1;
             }
         }
-        if (c.law == ICF_LAW_HUNT_CROSSLEY && c.model != ICF_MODEL_SAP && one_in(4)) {
-            c.by_force = 1;
+        if (f.law == ICF_LAW_HUNT_CROSSLEY && f.model != ICF_MODEL_SAP && one_in(4)) {
+            f.by_force = 1;
             c.force = number(s, between(0, 100));
         }
-        if (c.law != ICF_LAW_IPC_BARRIER && c.law != ICF_LAW_LOG_BARRIER && one_in(6)) {
-            c.adhesion = positive(s, -1, 2);
-            c.adhesion_range = one_in(2) ? 1 : 0;
+        if (f.law != ICF_LAW_IPC_BARRIER && f.law != ICF_LAW_LOG_BARRIER && one_in(6)) {
+            f.adhesion = positive(s, -1, 2);
+            f.adhesion_range = one_in(2) ? 1 : 0;
         }
-        c.friction = one_in(6) ? 0 : number(s, between(0, 1.5));
-        if (c.model != ICF_MODEL_SAP && one_in(3)) c.friction2 = number(s, between(0, 1.5));
-        if (one_in(3)) c.friction_static = number(s, (double)c.friction * 1.2);
-        c.slip_tolerance = positive(s, -6, -2);
-        c.softness = positive(s, -5, -1);
-        if (c.model != ICF_MODEL_SAP && one_in(4)) c.softness = 0;
+        f.friction = one_in(6) ? 0 : number(s, between(0, 1.5));
+        if (f.model != ICF_MODEL_SAP && one_in(3)) f.friction2 = number(s, between(0, 1.5));
+        if (one_in(3)) f.friction_static = number(s, (double)f.friction * 1.2);
+        f.slip_tolerance = positive(s, -6, -2);
+        f.softness = positive(s, -5, -1);
+        if (f.model != ICF_MODEL_SAP && one_in(4)) f.softness = 0;
         if (one_in(3)) c.effective_mass_inverse = positive(s, -2, 1);
         if (one_in(3)) {
             /* a frame: normal and tangent out of a rotation by angles */
             const double a = between(0, 6.3), e = between(-1.5, 1.5);
             c.normal = vector(cos(a) * cos(e), sin(a) * cos(e), sin(e));
-            c.tangent = vector(-sin(a), cos(a), 0);
-            if (one_in(4)) c.tangent = vector(0, 0, 0);
+            f.tangent = vector(-sin(a), cos(a), 0);
+            if (one_in(4)) f.tangent = vector(0, 0, 0);
         }
-        if (one_in(4))
-            c.surface_velocity = vector((double)any_sign(s, 1), (double)any_sign(s, 1), 0);
+        if (one_in(4)) f.velocity = vector((double)any_sign(s, 1), (double)any_sign(s, 1), 0);
         if (six) {
             if (one_in(2))
                 c.point =
                     vector((double)any_sign(s, 1), (double)any_sign(s, 1), (double)any_sign(s, 1));
-            if (c.tangent.x != 0 || c.tangent.y != 0) {
-                if (one_in(3)) c.torsion = positive(s, -3, -1);
-                if (one_in(3)) c.rolling = positive(s, -3, -1);
+            if (f.tangent.x != 0 || f.tangent.y != 0) {
+                if (one_in(3)) f.torsion = positive(s, -3, -1);
+                if (one_in(3)) f.rolling = positive(s, -3, -1);
             }
-            c.spin_tolerance = positive(s, -4, -1);
+            f.spin_tolerance = positive(s, -4, -1);
         }
         if (s->level >= HOSTILE) {
-            const icf_contact before = c;
+            const icf_surface before = f;
+            c.surface = integer(s, c.surface);
             c.link = integer(s, c.link);
-            c.model = integer(s, c.model);
-            c.law = integer(s, c.law);
-            c.by_force = integer(s, c.by_force);
-            c.cookie = integer(s, c.cookie);
+            f.model = integer(s, f.model);
+            f.law = integer(s, f.law);
+            f.by_force = integer(s, f.by_force);
+            f.cookie = integer(s, f.cookie);
             if (one_in(100)) {
                 uint8_t* raw = (uint8_t*)&c;
                 size_t k;
                 for (k = 0; k < sizeof c; k++) {
                     if (one_in(8)) raw[k] = (uint8_t)byte();
                 }
-                c.custom = before.custom; /* a pointer to nowhere is not to be helped */
-                c.user = before.user;
+                raw = (uint8_t*)&f;
+                for (k = 0; k < sizeof f; k++) {
+                    if (one_in(8)) raw[k] = (uint8_t)byte();
+                }
+                f.custom = before.custom; /* a pointer to nowhere is not to be helped */
+                f.user = before.user;
                 s->spoiled = 1;
             }
         }
+        if (one_in(8)) c.weight = positive(s, -1, 1);
         s->contact[i] = c;
+        s->surface[i] = f;
     }
-    s->p.contacts = count;
+    s->p.contacts = s->p.surfaces = count;
+    s->p.surface = s->surface;
     s->p.contact = s->contact;
 }
 
@@ -701,7 +712,8 @@ static void check_momentum(const scene* s, const icf_workspace* w, const icf_rea
         y[1] = (real)r.force.y * (real)s->p.dt;
         y[2] = (real)r.force.z * (real)s->p.dt;
         if (six) {
-            const icf_vec3 t = c->tangent, m = c->normal, p = c->point, q = r.spin_impulse;
+            const icf_vec3 t = s->p.surface[c->surface].tangent, m = c->normal, p = c->point,
+                           q = r.spin_impulse;
             const real mx = (real)m.x, my = (real)m.y, mz = (real)m.z;
             const real tx = (real)t.x, ty = (real)t.y, tz = (real)t.z;
             const real px = (real)p.x, py = (real)p.y, pz = (real)p.z;
@@ -779,9 +791,9 @@ static int has_curved_barrier(const scene* s)
 {
     int32_t i;
     for (i = 0; i < s->p.contacts; i++) {
-        const icf_contact* c = s->p.contact + i;
-        if (c->model == ICF_MODEL_SIMILAR && c->friction > 0 &&
-            (c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER))
+        const icf_surface* f = s->p.surface + s->p.contact[i].surface;
+        if (f->model == ICF_MODEL_SIMILAR && f->friction > 0 &&
+            (f->law == ICF_LAW_IPC_BARRIER || f->law == ICF_LAW_LOG_BARRIER))
             return 1;
     }
     return 0;
@@ -814,18 +826,16 @@ static void check_certificate(const scene* s, const icf_real* v, const icf_stats
     /* without v_last the start is part of the problem */
     if (s->p.v_last) {
         result = icf_solve(&s->p, &o, &w, u, &best);
-        CHECK(result == ICF_RESULT_OK ||
-              (result == ICF_RESULT_NOT_CONVERGED &&
-               (has_curved_barrier(s) || is_beyond_precision(&best))));
+        CHECK(result == ICF_RESULT_OK || (result == ICF_RESULT_NOT_CONVERGED &&
+                                          (has_curved_barrier(s) || is_beyond_precision(&best))));
         rounding = (real)(1e4 * EPS) * (fabsl((real)stats->cost) + fabsl((real)best.cost) + 1e-12L);
         CHECK((real)stats->cost - (real)best.cost <= (real)stats->certificate * 1.001L + rounding);
         CHECK((real)best.cost <= (real)stats->cost + rounding);
         /* once converged, from its own answer: nothing left to do */
         o.tolerance = icf_default_options().tolerance;
         result = icf_solve(&s->p, &o, &w, u, &again);
-        CHECK(result == ICF_RESULT_OK ||
-              (result == ICF_RESULT_NOT_CONVERGED &&
-               (has_curved_barrier(s) || is_beyond_precision(&again))));
+        CHECK(result == ICF_RESULT_OK || (result == ICF_RESULT_NOT_CONVERGED &&
+                                          (has_curved_barrier(s) || is_beyond_precision(&again))));
         memcpy(back, u, (size_t)s->unknowns * sizeof *u);
         if (again.stop == ICF_STOP_CONVERGED) {
             result = icf_solve(&s->p, &o, &w, back, &again);

@@ -221,10 +221,11 @@ static icf_constraint_def constraint_def(void)
     return d;
 }
 
-static icf_touch touch(void)
+static icf_touch touch(icf_surface* f)
 {
-    icf_touch t = icf_default_touch(&p.w);
+    icf_touch t = icf_default_touch();
     icf_contact* c = &t.contact;
+    *f = icf_world_surface(&p.w);
     t.a = some_body();
     t.b = some_body();
     t.point = vector(2);
@@ -235,15 +236,15 @@ static icf_touch touch(void)
           (icf_real)0.5))
         c->normal = icf_vec3_make(0, 0, 1);
     c->distance = number(0.01);
-    c->stiffness = positive(1e5);
-    c->friction = positive(1);
-    if (byte() < 20) c->torsion = positive(0.01);
-    if (byte() < 20) c->rolling = positive(0.01);
-    if (byte() < 20) c->surface_velocity = vector(1);
-    if (byte() < 20) c->dissipation = positive(100);
-    if (byte() < 30) c->law = byte() % 3;
-    if (wild && byte() < 6) c->law = byte();
-    if (wild && byte() < 6) c->cookie = 0;
+    f->stiffness = positive(1e5);
+    f->friction = positive(1);
+    if (byte() < 20) f->torsion = positive(0.01);
+    if (byte() < 20) f->rolling = positive(0.01);
+    if (byte() < 20) f->velocity = vector(1);
+    if (byte() < 20) f->dissipation = positive(100);
+    if (byte() < 30) f->law = byte() % 3;
+    if (wild && byte() < 6) f->law = byte();
+    if (wild && byte() < 6) f->cookie = 0;
     return t;
 }
 
@@ -522,8 +523,9 @@ static icf_result call(void)
         int touches = byte() % 6;
         uint64_t hash;
         for (i = 0; i < touches; i++) {
-            icf_touch t = touch();
-            (void)icf_world_add_touch(&p.w, &t);
+            icf_surface surface;
+            icf_touch t = touch(&surface);
+            (void)icf_world_add_touch(&p.w, &t, &surface);
         }
         hash = icf_world_hash(&p.w);
         result = icf_world_step(&p.w, positive(0.02));

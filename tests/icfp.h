@@ -251,8 +251,9 @@ ICFP_FUNCTION double* icfp_doubles(icfp_file* f, icfp* p, int32_t count, const c
 /* One contact: a link of three rows that reads one clique or two, in the default frame. J goes to
    blocks. Returns how many numbers that are. */
 ICFP_FUNCTION size_t icfp_read_contact(icfp_file* f, icfp* p, int32_t index, const int32_t* sizes,
-                                       icfp_contact* more, icf_contact* contact, icf_real* bias,
-                                       int32_t* cliques, icf_real* blocks, size_t room)
+                                       icfp_contact* more, icf_surface* surface,
+                                       icf_contact* contact, icf_real* bias, int32_t* cliques,
+                                       icf_real* blocks, size_t room)
 {
     icf_contact c = icf_default_contact();
     double number[8];
@@ -264,19 +265,22 @@ ICFP_FUNCTION size_t icfp_read_contact(icfp_file* f, icfp* p, int32_t index, con
     if (!f->failed && more->tree[0] == more->tree[1])
         icfp_fail(f, "a contact of tree %d with itself", (int)more->tree[0]);
 
-    c.link = index;
-    c.model = sap ? ICF_MODEL_SAP : p->model == ICFP_SIMILAR ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+    c.link = c.surface = index;
+    *surface = icf_default_surface();
+    surface->model = sap                        ? ICF_MODEL_SAP
+                     : p->model == ICFP_SIMILAR ? ICF_MODEL_SIMILAR
+                                                : ICF_MODEL_LAGGED;
     c.distance = (icf_real)icfp_number(f, "phi0");
-    c.stiffness = (icf_real)icfp_number(f, "k");
-    c.dissipation = (icf_real)icfp_number(f, "d");
-    c.relaxation = (icf_real)icfp_number(f, "tau_d");
-    c.friction = (icf_real)icfp_number(f, "mu1");
+    surface->stiffness = (icf_real)icfp_number(f, "k");
+    surface->dissipation = (icf_real)icfp_number(f, "d");
+    surface->relaxation = (icf_real)icfp_number(f, "tau_d");
+    surface->friction = (icf_real)icfp_number(f, "mu1");
     number[0] = icfp_number(f, "mu2");
-    if (p->model == ICFP_LAGGED_ANISO) c.friction2 = (icf_real)number[0];
-    c.slip_tolerance = (icf_real)icfp_number(f, "vs");
-    c.softness = (icf_real)icfp_number(f, "sigma");
+    if (p->model == ICFP_LAGGED_ANISO) surface->friction2 = (icf_real)number[0];
+    surface->slip_tolerance = (icf_real)icfp_number(f, "vs");
+    surface->softness = (icf_real)icfp_number(f, "sigma");
     number[0] = icfp_number(f, "beta");
-    c.near_rigid = sap ? (icf_real)number[0] : 0;
+    surface->near_rigid = sap ? (icf_real)number[0] : 0;
     more->w = icfp_number(f, "w");
     c.effective_mass_inverse = (icf_real)more->w;
     for (i = 0; i < 3; i++) bias[i] = (icf_real)icfp_number(f, "b");
@@ -318,51 +322,30 @@ typedef struct icfp_column {
     }
 enum { ICFP_COLUMNS = 64 };
 
-/* All that a file may say of a contact (0), of a row (1), of the options (2); how many names that is */
+/* All that a file may say of a contact (0), of a row (1), of the options (2), of a surface (3); how many names
+   that is */
 ICFP_FUNCTION int icfp_columns(int of, const icfp_column** columns)
 {
+#define ICFP_STRUCT icf_surface
+    static const icfp_column surface[] = {
+        ICFP_INTEGER(model),        ICFP_INTEGER(law),         ICFP_INTEGER(by_force),
+        ICFP_REAL(velocity.x),      ICFP_REAL(velocity.y),     ICFP_REAL(velocity.z),
+        ICFP_REAL(tangent.x),       ICFP_REAL(tangent.y),      ICFP_REAL(tangent.z),
+        ICFP_REAL(stiffness),       ICFP_REAL(dissipation),    ICFP_REAL(relaxation),
+        ICFP_REAL(range),           ICFP_REAL(near_rigid),     ICFP_REAL(adhesion),
+        ICFP_REAL(adhesion_range),  ICFP_REAL(friction),       ICFP_REAL(friction2),
+        ICFP_REAL(friction_static), ICFP_REAL(slip_tolerance), ICFP_REAL(softness),
+        ICFP_REAL(torsion),         ICFP_REAL(rolling),        ICFP_REAL(spin_tolerance),
+    };
+#undef ICFP_STRUCT
 #define ICFP_STRUCT icf_contact
     static const icfp_column contact[] = {
-        ICFP_INTEGER(link),
-        ICFP_INTEGER(model),
-        ICFP_INTEGER(law),
-        ICFP_REAL(point.x),
-        ICFP_REAL(point.y),
-        ICFP_REAL(point.z),
-        ICFP_REAL(normal.x),
-        ICFP_REAL(normal.y),
-        ICFP_REAL(normal.z),
-        ICFP_REAL(tangent.x),
-        ICFP_REAL(tangent.y),
-        ICFP_REAL(tangent.z),
-        ICFP_REAL(surface_velocity.x),
-        ICFP_REAL(surface_velocity.y),
-        ICFP_REAL(surface_velocity.z),
-        ICFP_REAL(distance),
-        ICFP_REAL(stiffness),
-        ICFP_REAL(dissipation),
-        ICFP_REAL(relaxation),
-        ICFP_REAL(range),
-        ICFP_INTEGER(by_force),
-        ICFP_REAL(force),
-        ICFP_REAL(near_rigid),
-        ICFP_REAL(adhesion),
-        ICFP_REAL(adhesion_range),
-        ICFP_REAL(friction),
-        ICFP_REAL(friction2),
-        ICFP_REAL(friction_static),
-        ICFP_REAL(slip_tolerance),
-        ICFP_REAL(softness),
-        ICFP_REAL(effective_mass_inverse),
-        ICFP_REAL(torsion),
-        ICFP_REAL(rolling),
-        ICFP_REAL(spin_tolerance),
-        ICFP_REAL(impulse_guess.x),
-        ICFP_REAL(impulse_guess.y),
-        ICFP_REAL(impulse_guess.z),
-        ICFP_REAL(lag.limit),
-        ICFP_REAL(lag.before),
-        ICFP_REAL(lag.impulse),
+        ICFP_INTEGER(link),         ICFP_INTEGER(surface),      ICFP_REAL(point.x),
+        ICFP_REAL(point.y),         ICFP_REAL(point.z),         ICFP_REAL(normal.x),
+        ICFP_REAL(normal.y),        ICFP_REAL(normal.z),        ICFP_REAL(distance),
+        ICFP_REAL(force),           ICFP_REAL(weight),          ICFP_REAL(effective_mass_inverse),
+        ICFP_REAL(impulse_guess.x), ICFP_REAL(impulse_guess.y), ICFP_REAL(impulse_guess.z),
+        ICFP_REAL(lag.limit),       ICFP_REAL(lag.before),      ICFP_REAL(lag.impulse),
     };
 #undef ICFP_STRUCT
 #define ICFP_STRUCT icf_row
@@ -381,10 +364,11 @@ ICFP_FUNCTION int icfp_columns(int of, const icfp_column** columns)
         ICFP_INTEGER(factorizations), ICFP_INTEGER(iterative),
     };
 #undef ICFP_STRUCT
-    *columns = of == 0 ? contact : of == 1 ? row : options;
+    *columns = of == 0 ? contact : of == 1 ? row : of == 2 ? options : surface;
     return (int)((of == 0   ? sizeof contact
                   : of == 1 ? sizeof row
-                            : sizeof options) /
+                  : of == 2 ? sizeof options
+                            : sizeof surface) /
                  sizeof(icfp_column));
 }
 
@@ -401,7 +385,7 @@ ICFP_FUNCTION void icfp_read_structs(icfp_file* f, const char* word, int of, int
     const icfp_column *columns, *column[ICFP_COLUMNS];
     int known = icfp_columns(of, &columns), k, j;
     int32_t names, i;
-    icfp_expect(f, word);
+    if (*word) icfp_expect(f, word);
     names = icfp_integer(f, "the number of names", 0, ICFP_COLUMNS);
     for (k = 0; k < names && !f->failed; k++) {
         for (j = 0; j < known && !icfp_word(f, columns[j].name); j++) continue;
@@ -544,13 +528,22 @@ ICFP_FUNCTION void icfp_read_links(icfp_file* f, icfp* p, icf_problem* q, int32_
 ICFP_FUNCTION void icfp_read_potentials(icfp_file* f, icfp* p, icf_problem* q)
 {
     icf_contact* contact = (icf_contact*)icfp_memory(f, p, (size_t)q->contacts, sizeof *contact);
+    icf_surface* surface;
     icf_row* row;
     int32_t i;
+    icfp_expect(f, "SURFACES");
+    q->surfaces = icfp_integer(f, "the number of surfaces", 0, icfp_room(f) / 20);
+    surface = (icf_surface*)icfp_memory(f, p, (size_t)q->surfaces, sizeof *surface);
+    for (i = 0; i < q->surfaces && !f->failed; i++) surface[i] = icf_default_surface();
+    icfp_read_structs(f, "", 3, q->surfaces, surface, sizeof *surface);
+    q->surface = surface;
     for (i = 0; i < q->contacts && !f->failed; i++) contact[i] = icf_default_contact();
     icfp_read_structs(f, "CONTACTS", 0, q->contacts, contact, sizeof *contact);
     for (i = 0; i < q->contacts && !f->failed; i++) {
         if (contact[i].link < 0 || contact[i].link >= q->links)
             icfp_fail(f, "contact %d: link %d", (int)i, (int)contact[i].link);
+        if (contact[i].surface < 0 || contact[i].surface >= q->surfaces)
+            icfp_fail(f, "contact %d: surface %d", (int)i, (int)contact[i].surface);
     }
     q->contact = contact;
     row = (icf_row*)icfp_memory(f, p, (size_t)q->rows, sizeof *row);
@@ -630,6 +623,7 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     icf_problem q = icf_default_problem();
     icfp_contact* more;
     icf_contact* contact;
+    icf_surface* surface;
     icf_real *bias, *blocks, *mass, *v_free, *v0;
     const int32_t* sizes;
     int32_t *rows, *start, *cliques, *ids;
@@ -661,6 +655,7 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     block_room = (size_t)icfp_room(f);
     more = (icfp_contact*)icfp_memory(f, p, (size_t)p->contacts, sizeof *more);
     contact = (icf_contact*)icfp_memory(f, p, (size_t)p->contacts, sizeof *contact);
+    surface = (icf_surface*)icfp_memory(f, p, (size_t)p->contacts, sizeof *surface);
     rows = (int32_t*)icfp_memory(f, p, (size_t)p->contacts, sizeof *rows);
     start = (int32_t*)icfp_memory(f, p, (size_t)p->contacts + 1, sizeof *start);
     cliques = (int32_t*)icfp_memory(f, p, 2 * (size_t)p->contacts, sizeof *cliques);
@@ -668,7 +663,7 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     blocks = (icf_real*)icfp_memory(f, p, p->contacts ? block_room : 0, sizeof *blocks);
     for (i = 0; i < p->contacts && !f->failed; i++) {
         rows[i] = 3;
-        at += icfp_read_contact(f, p, i, sizes, &more[i], &contact[i], &bias[3 * i],
+        at += icfp_read_contact(f, p, i, sizes, &more[i], &surface[i], &contact[i], &bias[3 * i],
                                 &cliques[start[i]], &blocks[at], block_room - at);
         start[i + 1] = start[i] + (more[i].tree[1] < 0 ? 1 : 2);
     }
@@ -705,8 +700,9 @@ ICFP_FUNCTION void icfp_read(icfp_file* f, icfp* p)
     q.block_clique = cliques;
     q.blocks = blocks;
     q.link_bias = bias;
-    q.contacts = p->contacts;
+    q.contacts = q.surfaces = p->contacts;
     q.contact = contact;
+    q.surface = surface;
     p->problem = p->by_matrices = q;
     p->v_start = v0;
     p->more = more;

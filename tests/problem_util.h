@@ -34,6 +34,7 @@ enum {
 typedef struct scene {
     icf_problem p;
     icf_contact contact[MOST_CONTACTS];
+    icf_surface surface[MOST_CONTACTS]; /* of each contact, its own */
     icf_row row[MOST_ROWS];
     icf_real mass[MOST_MASS], v_free[MOST_UNKNOWNS], v_last[MOST_UNKNOWNS];
     icf_real couplings[64 * MOST_COUPLINGS], blocks[MOST_BLOCK_NUMBERS], bias[6 * MOST_LINKS];
@@ -70,6 +71,7 @@ UTIL_UNUSED static void scene_connect(scene* s)
     s->p.block_clique = s->block_clique;
     s->p.blocks = s->blocks;
     s->p.link_bias = s->bias;
+    s->p.surface = s->surface;
     s->p.contact = s->contact;
     s->p.row = s->row;
 }
@@ -248,11 +250,33 @@ UTIL_UNUSED static void scene_use_columns(scene* s, int (*cut)(int columns))
 
 UTIL_UNUSED static icf_contact* scene_contact(scene* s, int32_t link)
 {
-    icf_contact* c = &s->contact[s->p.contacts++];
-    assert(s->p.contacts <= MOST_CONTACTS);
+    icf_contact* c = &s->contact[s->p.contacts];
+    assert(s->p.contacts < MOST_CONTACTS);
     *c = icf_default_contact();
     c->link = link;
+    c->surface = s->p.contacts;
+    s->surface[s->p.contacts] = icf_default_surface();
+    s->p.surfaces = ++s->p.contacts;
     return c;
+}
+
+/* A contact like one of another scene, with such a surface */
+UTIL_UNUSED static icf_contact* scene_contact_like(scene* s, const scene* other, int32_t contact)
+{
+    icf_contact* c = scene_contact(s, 0);
+    const int32_t own = c->surface;
+    *c = other->contact[contact];
+    s->surface[own] = other->surface[c->surface];
+    c->surface = own;
+    return c;
+}
+
+/* The surface of a contact of a scene */
+UTIL_UNUSED static icf_surface* surface_of(const icf_contact* c)
+{
+    const unsigned char* first = (const unsigned char*)(c - c->surface);
+    scene* s = (scene*)(uintptr_t)(first - offsetof(scene, contact));
+    return &s->surface[c->surface];
 }
 
 UTIL_UNUSED static icf_row* scene_row(scene* s, icf_row_kind kind, int32_t link, int32_t row)
@@ -301,11 +325,7 @@ UTIL_UNUSED static void scene_append(scene* s, const scene* more)
             s->bias[s->bias_at[links + l] + i] = more->bias[more->bias_at[l] + i];
         }
     }
-    for (i = 0; i < more->p.contacts; i++) {
-        icf_contact* contact = scene_contact(s, 0);
-        *contact = more->contact[i];
-        contact->link += links;
-    }
+    for (i = 0; i < more->p.contacts; i++) scene_contact_like(s, more, i)->link += links;
     for (i = 0; i < more->p.rows; i++) {
         icf_row* row = scene_row(s, ICF_ROW_LIMIT, 0, 0);
         *row = more->row[i];

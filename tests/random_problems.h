@@ -29,7 +29,7 @@ UTIL_UNUSED static void random_frame(icf_contact* c)
         return;
     }
     c->normal = icf_vec3_make(R(n[0]), R(n[1]), R(n[2]));
-    c->tangent = icf_vec3_make(R(t[0] / length), R(t[1] / length), R(t[2] / length));
+    surface_of(c)->tangent = icf_vec3_make(R(t[0] / length), R(t[1] / length), R(t[2] / length));
 }
 
 /* A random symmetric positive definite matrix of eigenvalues around m. */
@@ -65,44 +65,46 @@ UTIL_UNUSED static void random_contact(icf_contact* c, int features, int rows)
     if (features & WITH_SIMILAR) models[count++] = ICF_MODEL_SIMILAR;
     if (features & WITH_SAP) models[count++] = ICF_MODEL_SAP;
     random_frame(c);
-    c->model = models[random_below(count)];
+    surface_of(c)->model = models[random_below(count)];
     c->distance = R(random_between(-3e-3, 1e-3));
-    c->stiffness = R(exp(random_between(log(1e3), log(3e4))));
-    c->dissipation = R(random_below(3) ? random_between(0, 1) : 0);
-    c->relaxation = R(random_between(0, 0.02));
-    c->friction = R(random_below(5) ? random_between(0.05, 1.5) : 0);
-    if (c->model != ICF_MODEL_SAP && !random_below(3)) c->friction2 = R(random_between(0, 1));
-    c->slip_tolerance = R(exp(random_between(log(1e-3), log(2e-2))));
-    c->softness = R(random_between(1e-3, 1e-2));
-    if (c->model == ICF_MODEL_SAP) c->softness = R(random_between(0.01, 0.1));
+    surface_of(c)->stiffness = R(exp(random_between(log(1e3), log(3e4))));
+    surface_of(c)->dissipation = R(random_below(3) ? random_between(0, 1) : 0);
+    surface_of(c)->relaxation = R(random_between(0, 0.02));
+    surface_of(c)->friction = R(random_below(5) ? random_between(0.05, 1.5) : 0);
+    if (surface_of(c)->model != ICF_MODEL_SAP && !random_below(3))
+        surface_of(c)->friction2 = R(random_between(0, 1));
+    surface_of(c)->slip_tolerance = R(exp(random_between(log(1e-3), log(2e-2))));
+    surface_of(c)->softness = R(random_between(1e-3, 1e-2));
+    if (surface_of(c)->model == ICF_MODEL_SAP)
+        surface_of(c)->softness = R(random_between(0.01, 0.1));
     if (rows == 6) {
         c->point.x = R(random_between(-0.3, 0.3));
         c->point.y = R(random_between(-0.3, 0.3));
         c->point.z = R(random_between(-0.3, 0.3));
     }
-    if (features & WITH_LAWS && c->model != ICF_MODEL_SAP) {
+    if (features & WITH_LAWS && surface_of(c)->model != ICF_MODEL_SAP) {
         switch (random_below(4)) {
         case 1:
-            c->law = ICF_LAW_HERTZ;
-            c->stiffness *= 20;
+            surface_of(c)->law = ICF_LAW_HERTZ;
+            surface_of(c)->stiffness *= 20;
             break;
-        case 2: c->law = ICF_LAW_KELVIN_VOIGT; break;
+        case 2: surface_of(c)->law = ICF_LAW_KELVIN_VOIGT; break;
         case 3:
-            c->by_force = 1;
-            c->force = -c->distance * c->stiffness;
+            surface_of(c)->by_force = 1;
+            c->force = -c->distance * surface_of(c)->stiffness;
             break;
         default: break;
         }
     }
     if (features & WITH_BARRIERS && !random_below(2)) {
-        c->model = ICF_MODEL_LAGGED;
-        c->by_force = 0;
-        c->law = random_below(2) ? ICF_LAW_IPC_BARRIER : ICF_LAW_LOG_BARRIER;
-        c->stiffness = c->law == ICF_LAW_IPC_BARRIER ? R(3e3) : R(3e-3);
+        surface_of(c)->model = ICF_MODEL_LAGGED;
+        surface_of(c)->by_force = 0;
+        surface_of(c)->law = random_below(2) ? ICF_LAW_IPC_BARRIER : ICF_LAW_LOG_BARRIER;
+        surface_of(c)->stiffness = surface_of(c)->law == ICF_LAW_IPC_BARRIER ? R(3e3) : R(3e-3);
         c->distance = R(random_between(1e-3, 1e-2));
-        c->range = R(8e-3);
+        surface_of(c)->range = R(8e-3);
     } else {
-        c->surface_velocity =
+        surface_of(c)->velocity =
             icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.1, 0.1)), 0, 0);
     }
 }

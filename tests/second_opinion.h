@@ -10,19 +10,20 @@ typedef long double wide;
 /* The normal force at a distance and a velocity. */
 UTIL_UNUSED static wide normal_force(const icf_contact* c, wide dt, wide phi, wide v)
 {
-    wide k = (wide)c->stiffness, x = phi < 0 ? -phi : 0, damping = 1 - (wide)c->dissipation * v;
-    wide range = (wide)c->range;
+    wide k = (wide)surface_of(c)->stiffness, x = phi < 0 ? -phi : 0,
+         damping = 1 - (wide)surface_of(c)->dissipation * v;
+    wide range = (wide)surface_of(c)->range;
     if (damping < 0) damping = 0;
-    if (c->by_force) {
+    if (surface_of(c)->by_force) {
         /* phi is dt v here */
         wide f = (wide)c->force - k * phi;
         (void)dt;
         return (f > 0 ? f : 0) * damping;
     }
-    switch (c->law) {
+    switch (surface_of(c)->law) {
     case ICF_LAW_HERTZ: return k * x * sqrtl(x) * damping;
     case ICF_LAW_KELVIN_VOIGT: {
-        wide f = k * (-phi - (wide)c->relaxation * v);
+        wide f = k * (-phi - (wide)surface_of(c)->relaxation * v);
         return f > 0 ? f : 0;
     }
     case ICF_LAW_IPC_BARRIER:
@@ -58,11 +59,14 @@ UTIL_UNUSED static void piece_impulse(const piece* p, wide dt, const wide v[3], 
     g[0] = g[1] = g[2] = 0;
     if (p->contact) {
         const icf_contact* c = p->contact;
-        wide mu1 = (wide)c->friction, mu2 = c->friction2 < 0 ? mu1 : (wide)c->friction2, mu, e, r;
-        wide distance = c->by_force ? 0 : (wide)c->distance, n0, x1, x2;
-        if (c->model == ICF_MODEL_SAP) {
-            wide tau = (wide)c->relaxation, beta = c->near_rigid < 0 ? 1 : (wide)c->near_rigid;
-            wide rn = 1 / (dt * (wide)c->stiffness * (dt + tau)), rt = (wide)c->softness * p->w;
+        wide mu1 = (wide)surface_of(c)->friction,
+             mu2 = surface_of(c)->friction2 < 0 ? mu1 : (wide)surface_of(c)->friction2, mu, e, r;
+        wide distance = surface_of(c)->by_force ? 0 : (wide)c->distance, n0, x1, x2;
+        if (surface_of(c)->model == ICF_MODEL_SAP) {
+            wide tau = (wide)surface_of(c)->relaxation,
+                 beta = surface_of(c)->near_rigid < 0 ? 1 : (wide)surface_of(c)->near_rigid;
+            wide rn = 1 / (dt * (wide)surface_of(c)->stiffness * (dt + tau)),
+                 rt = (wide)surface_of(c)->softness * p->w;
             wide rigid = beta * beta * p->w / (4 * pi * pi), u = -distance / (dt + tau) - v[2];
             wide slip = sqrtl(v[0] * v[0] + v[1] * v[1]), n;
             if (rn < rigid) rn = rigid;
@@ -81,13 +85,13 @@ UTIL_UNUSED static void piece_impulse(const piece* p, wide dt, const wide v[3], 
         }
         mu = mu1 > mu2 ? mu1 : mu2;
         n0 = dt * normal_force(c, dt, distance, p->v0[2]);
-        e = (wide)c->softness * p->w * mu * n0;
-        if (e < (wide)c->slip_tolerance) e = (wide)c->slip_tolerance;
+        e = (wide)surface_of(c)->softness * p->w * mu * n0;
+        if (e < (wide)surface_of(c)->slip_tolerance) e = (wide)surface_of(c)->slip_tolerance;
         e *= mu;
         x1 = mu1 * v[0];
         x2 = mu2 * v[1];
         r = sqrtl(x1 * x1 + x2 * x2 + e * e);
-        if (c->model == ICF_MODEL_LAGGED) {
+        if (surface_of(c)->model == ICF_MODEL_LAGGED) {
             g[2] = dt * normal_force(c, dt, distance + dt * v[2], v[2]);
         } else {
             wide z = v[2] - (mu > 0 ? r - e : 0);
@@ -265,13 +269,13 @@ UTIL_UNUSED static void opinion_make(const scene* s)
             wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0};
             p->contact = contact;
             p->rows = 3;
-            vec3_wide(contact->tangent, d[0]);
+            vec3_wide(surface_of(contact)->tangent, d[0]);
             vec3_wide(contact->normal, d[2]);
             /* the default, which of the normal z is x */
             if (d[0][0] == 0 && d[0][1] == 0 && d[0][2] == 0 && d[2][2] == 1) d[0][0] = 1;
             cross_wide(d[2], d[0], d[1]);
             vec3_wide(contact->point, point);
-            vec3_wide(contact->surface_velocity, surface);
+            vec3_wide(surface_of(contact)->velocity, surface);
             for (k = 0; k < 3; k++) {
                 read_link(s, contact->link, 0, d[k], point, p->j[k], &p->bias[k]);
                 for (j = 0; j < 3; j++) p->bias[k] += d[k][j] * surface[j];
@@ -483,7 +487,10 @@ UTIL_UNUSED static wide scalar_residual(const scalar* f, wide v)
         force = -f->effort * v / sqrtl(v * v + f->tolerance * f->tolerance);
     } else {
         wide phi = (wide)c->distance + f->dt * v;
-        if ((c->law == ICF_LAW_IPC_BARRIER || c->law == ICF_LAW_LOG_BARRIER) && phi <= 0) return 1;
+        if ((surface_of(c)->law == ICF_LAW_IPC_BARRIER ||
+             surface_of(c)->law == ICF_LAW_LOG_BARRIER) &&
+            phi <= 0)
+            return 1;
         force = normal_force(c, f->dt, phi, v);
     }
     return f->m * (f->v_free - v) + f->dt * force;

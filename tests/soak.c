@@ -1136,27 +1136,30 @@ static double seconds_now(void)
 static void edit(side* s)
 {
     int32_t n, i;
+    icf_surface* surface = icf_world_surfaces(&s->scene.world, &n);
     icf_touch* t = icf_world_touches(&s->scene.world, &n);
     s->edited = 1;
     for (i = 0; i < n; i++) {
         icf_contact* c = &t[i].contact;
+        icf_surface* f = surface + c->surface; /* and so of its neighbours */
         switch (below(10)) {
-        case 0: c->friction = 0; break;
-        case 1: c->stiffness = 0; break;
+        case 0: f->friction = 0; break;
+        case 1: f->stiffness = 0; break;
         case 2: c->distance = R(100 * p.size); break;
         case 3: t[i].id = 0; break;
-        case 4: c->law = below(3); break;
-        case 5: c->friction2 = c->model == ICF_MODEL_SAP ? -1 : odd(between(0, 2)); break;
+        case 4: f->law = below(3); break;
+        case 5: f->friction2 = f->model == ICF_MODEL_SAP ? -1 : odd(between(0, 2)); break;
         case 6:
-            c->adhesion = odd(power(-2, 3));
-            c->adhesion_range = odd(p.size * power(-4, -1));
+            f->adhesion = odd(power(-2, 3));
+            f->adhesion_range = odd(p.size * power(-4, -1));
             break;
         default: break;
         }
     }
     if (n && one_in(4)) {
         const icf_touch more = t[below(n)];
-        if (CALL(s, icf_world_add_touch(&s->scene.world, &more)) == ICF_RESULT_TOO_SMALL)
+        const icf_surface same = surface[more.contact.surface];
+        if (CALL(s, icf_world_add_touch(&s->scene.world, &more, &same)) == ICF_RESULT_TOO_SMALL)
             s->lacks = 1;
     }
     if (one_in(8)) icf_world_clear_touches(&s->scene.world);
@@ -1328,12 +1331,16 @@ static double elastic(side* s)
 {
     double sum = 0;
     int32_t i, n;
+    const icf_surface* surface;
     icf_touch* t;
     if (icf_scene_detect(&s->scene, R(p.dt)) < 0) return 1e300;
+    surface = icf_world_surfaces(&s->scene.world, &n);
     t = icf_world_touches(&s->scene.world, &n);
     for (i = 0; i < n; i++) {
         const double d = (double)t[i].contact.distance;
-        if (d < 0) sum += 0.5 * (double)t[i].contact.stiffness * d * d;
+        if (d < 0)
+            sum += 0.5 * (double)surface[t[i].contact.surface].stiffness *
+                   (double)t[i].contact.weight * d * d;
     }
     return sum;
 }

@@ -225,35 +225,25 @@ typedef struct part_number {
     { \
 #member, offsetof(icf_contact, member), 0 \
     }
+#define SURFACE(member) \
+    { \
+#member, offsetof(icf_surface, member), 0 \
+    }
 #define ROW(kind, member) \
     { \
 #member, offsetof(icf_row, member), kind \
     }
-static const part_number contact_numbers[] = {CONTACT(point.x),
-                                              CONTACT(point.z),
-                                              CONTACT(normal.x),
-                                              CONTACT(normal.y),
-                                              CONTACT(normal.z),
-                                              CONTACT(tangent.x),
-                                              CONTACT(tangent.y),
-                                              CONTACT(tangent.z),
-                                              CONTACT(surface_velocity.x),
-                                              CONTACT(surface_velocity.y),
-                                              CONTACT(surface_velocity.z),
-                                              CONTACT(distance),
-                                              CONTACT(stiffness),
-                                              CONTACT(dissipation),
-                                              CONTACT(near_rigid),
-                                              CONTACT(adhesion),
-                                              CONTACT(adhesion_range),
-                                              CONTACT(friction),
-                                              CONTACT(friction2),
-                                              CONTACT(friction_static),
-                                              CONTACT(slip_tolerance),
-                                              CONTACT(softness),
-                                              CONTACT(effective_mass_inverse),
-                                              CONTACT(torsion),
-                                              CONTACT(rolling)};
+static const part_number contact_numbers[] = {
+    CONTACT(point.x),  CONTACT(point.z),  CONTACT(normal.x),
+    CONTACT(normal.y), CONTACT(normal.z), CONTACT(distance),
+    CONTACT(force),    CONTACT(weight),   CONTACT(effective_mass_inverse)};
+static const part_number surface_numbers[] = {
+    SURFACE(tangent.x),      SURFACE(tangent.y),  SURFACE(tangent.z),  SURFACE(velocity.x),
+    SURFACE(velocity.y),     SURFACE(velocity.z), SURFACE(stiffness),  SURFACE(dissipation),
+    SURFACE(relaxation),     SURFACE(range),      SURFACE(near_rigid), SURFACE(adhesion),
+    SURFACE(adhesion_range), SURFACE(friction),   SURFACE(friction2),  SURFACE(friction_static),
+    SURFACE(slip_tolerance), SURFACE(softness),   SURFACE(torsion),    SURFACE(rolling),
+    SURFACE(spin_tolerance)};
 static const part_number row_numbers[] = {ROW(ICF_ROW_LIMIT, sign),
                                           ROW(ICF_ROW_LIMIT, distance),
                                           ROW(ICF_ROW_LIMIT, stiffness),
@@ -283,8 +273,8 @@ static void test_not_finite_potentials(void)
     size_t i;
     good_scene(&second_scene);
     good_scene(s);
-    s->contact[1].torsion = R(0.01);
-    s->contact[1].rolling = R(0.01);
+    s->surface[1].torsion = R(0.01);
+    s->surface[1].rolling = R(0.01);
     for (kind = 0; kind < 2; kind++) {
         const icf_real bad = kind ? INFINITE : NOT_A_NUMBER;
         for (which = 0; which < s->p.contacts; which++) {
@@ -292,6 +282,13 @@ static void test_not_finite_potentials(void)
                 const part_number* n = &contact_numbers[i];
                 icf_real* number = (icf_real*)(void*)((char*)&s->contact[which] + n->at);
                 refuse_real(s, number, bad, n->name, ICF_PART_CONTACT, which);
+            }
+        }
+        for (which = 0; which < s->p.surfaces; which++) {
+            for (i = 0; i < sizeof surface_numbers / sizeof *surface_numbers; i++) {
+                const part_number* n = &surface_numbers[i];
+                icf_real* number = (icf_real*)(void*)((char*)&s->surface[which] + n->at);
+                refuse_real(s, number, bad, n->name, ICF_PART_SURFACE, which);
             }
         }
         for (which = 0; which < s->p.rows; which++) {
@@ -303,23 +300,6 @@ static void test_not_finite_potentials(void)
             }
         }
     }
-    /* those that one kind of contact alone reads */
-    s->contact[2].law = ICF_LAW_KELVIN_VOIGT;
-    s->contact[2].relaxation = NOT_A_NUMBER;
-    CHECK_REFUSED(s, "relaxation", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 2);
-    good_scene(s);
-    s->contact[2].law = ICF_LAW_IPC_BARRIER;
-    s->contact[2].distance = R(1e-4);
-    s->contact[2].range = NOT_A_NUMBER;
-    CHECK_REFUSED(s, "range", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 2);
-    good_scene(s);
-    s->contact[2].by_force = 1;
-    s->contact[2].force = NOT_A_NUMBER;
-    CHECK_REFUSED(s, "force", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 2);
-    good_scene(s);
-    s->contact[1].torsion = R(0.1);
-    s->contact[1].spin_tolerance = NOT_A_NUMBER;
-    CHECK_REFUSED(s, "spin_tolerance", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, 1);
 }
 
 /* Numbers that are good each by itself, and too large together: each contact and row is named by its
@@ -338,11 +318,13 @@ static void test_too_large_together(void)
         s->row[i] = good;
     }
     for (i = 0; i < s->p.contacts; i++) {
-        icf_contact good = s->contact[i];
-        s->contact[i].stiffness = REAL_MAX;
+        const icf_contact good = s->contact[i];
+        const icf_surface surface = s->surface[i];
+        s->surface[i].stiffness = REAL_MAX;
         s->contact[i].distance = -REAL_MAX;
         CHECK_REFUSED(s, "a contact", ICF_RESULT_NOT_FINITE, ICF_PART_CONTACT, i);
         s->contact[i] = good;
+        s->surface[i] = surface;
     }
 }
 
@@ -414,8 +396,10 @@ static void test_bad_indices(void)
             refuse_index(s, &s->pairs[i], out[k], "clique of a coupling", ICF_PART_COUPLING, 0);
         for (i = 0; i < s->p.contacts; i++) {
             refuse_index(s, &s->contact[i].link, out[k], "link of a contact", ICF_PART_CONTACT, i);
-            refuse_index(s, &s->contact[i].law, k == 1 ? 6 : out[k], "law", ICF_PART_CONTACT, i);
-            refuse_index(s, &s->contact[i].model, k == 1 ? 3 : out[k], "model", ICF_PART_CONTACT,
+            refuse_index(s, &s->contact[i].surface, k == 1 ? s->p.surfaces : out[k],
+                         "surface of a contact", ICF_PART_CONTACT, i);
+            refuse_index(s, &s->surface[i].law, k == 1 ? 6 : out[k], "law", ICF_PART_SURFACE, i);
+            refuse_index(s, &s->surface[i].model, k == 1 ? 3 : out[k], "model", ICF_PART_SURFACE,
                          i);
         }
         for (i = 0; i < s->p.rows; i++) {
@@ -466,56 +450,69 @@ static void test_bad_contacts(void)
 {
     scene* s = &first_scene;
     icf_contact* c = &s->contact[1]; /* on six rows */
+    icf_surface *f, good_surface;
     icf_contact good;
     good_scene(&second_scene);
     good_scene(s);
+    f = surface_of(c);
     good = *c;
-#define CHECK_CONTACT(change) \
+    good_surface = *f;
+#define CHECK_PART(change, part) \
     do { \
         *c = good; \
+        *f = good_surface; \
         change; \
-        CHECK_REFUSED(s, #change, ICF_RESULT_BAD_ARGUMENT, ICF_PART_CONTACT, 1); \
+        CHECK_REFUSED(s, #change, ICF_RESULT_BAD_ARGUMENT, part, 1); \
     } while (0)
+#define CHECK_CONTACT(change) CHECK_PART(change, ICF_PART_CONTACT)
+#define CHECK_SURFACE(change) CHECK_PART(change, ICF_PART_SURFACE)
     CHECK_CONTACT(c->normal = icf_vec3_make(0, 0, 0));
     CHECK_CONTACT(c->normal = icf_vec3_make(0, 0, R(1.5)));
     CHECK_CONTACT(c->normal = icf_vec3_make(0, 0, R(0.9)));
-    CHECK_CONTACT(c->tangent = icf_vec3_make(0, 0, 1));
-    CHECK_CONTACT(c->tangent = icf_vec3_make(R(0.9), 0, R(0.1)));
-    CHECK_CONTACT(c->tangent = icf_vec3_make(R(0.5), 0, 0));
-    CHECK_CONTACT(c->stiffness = -1);
-    CHECK_CONTACT(c->dissipation = -1);
-    CHECK_CONTACT((c->law = ICF_LAW_KELVIN_VOIGT, c->relaxation = -1));
-    CHECK_CONTACT((c->model = ICF_MODEL_SAP, c->relaxation = -1));
-    CHECK_CONTACT((c->law = ICF_LAW_IPC_BARRIER, c->distance = R(1e-4), c->range = 0));
-    CHECK_CONTACT((c->law = ICF_LAW_LOG_BARRIER, c->distance = R(1e-4), c->range = -1));
-    CHECK_CONTACT((c->by_force = 1, c->law = ICF_LAW_HERTZ));
-    CHECK_CONTACT((c->by_force = 1, c->model = ICF_MODEL_SAP, c->stiffness = 0));
-    CHECK_CONTACT(c->friction = R(-0.1));
-    CHECK_CONTACT(c->slip_tolerance = 0);
-    CHECK_CONTACT(c->slip_tolerance = R(-1e-4));
-    CHECK_CONTACT(c->softness = R(-1e-3));
-    CHECK_CONTACT((c->model = ICF_MODEL_SAP, c->softness = 0));
-    CHECK_CONTACT((c->model = ICF_MODEL_SAP, c->friction2 = R(0.3)));
+    CHECK_CONTACT(f->tangent = icf_vec3_make(0, 0, 1));
+    CHECK_CONTACT(f->tangent = icf_vec3_make(R(0.9), 0, R(0.1)));
+    CHECK_CONTACT(f->tangent = icf_vec3_make(R(0.5), 0, 0));
     CHECK_CONTACT(c->effective_mass_inverse = -1);
-    CHECK_CONTACT(c->torsion = -1);
-    CHECK_CONTACT(c->rolling = -1);
-    CHECK_CONTACT((c->torsion = R(0.1), c->spin_tolerance = 0));
-    CHECK_CONTACT(c->adhesion = -1);
+    CHECK_CONTACT(c->weight = -1);
+    CHECK_CONTACT((f->by_force = 1, f->law = ICF_LAW_KELVIN_VOIGT, c->weight = 0));
+    CHECK_SURFACE(f->stiffness = -1);
+    CHECK_SURFACE(f->dissipation = -1);
+    CHECK_SURFACE((f->law = ICF_LAW_KELVIN_VOIGT, f->relaxation = -1));
+    CHECK_SURFACE((f->model = ICF_MODEL_SAP, f->relaxation = -1));
+    CHECK_SURFACE((f->law = ICF_LAW_IPC_BARRIER, c->distance = R(1e-4), f->range = 0));
+    CHECK_SURFACE((f->law = ICF_LAW_LOG_BARRIER, c->distance = R(1e-4), f->range = -1));
+    CHECK_SURFACE((f->by_force = 1, f->law = ICF_LAW_HERTZ));
+    CHECK_SURFACE((f->by_force = 1, f->model = ICF_MODEL_SAP, f->stiffness = 0));
+    CHECK_SURFACE(f->friction = R(-0.1));
+    CHECK_SURFACE(f->slip_tolerance = 0);
+    CHECK_SURFACE(f->slip_tolerance = R(-1e-4));
+    CHECK_SURFACE(f->softness = R(-1e-3));
+    CHECK_SURFACE((f->model = ICF_MODEL_SAP, f->softness = 0));
+    CHECK_SURFACE((f->model = ICF_MODEL_SAP, f->friction2 = R(0.3)));
+    CHECK_SURFACE(f->torsion = -1);
+    CHECK_SURFACE(f->rolling = -1);
+    CHECK_SURFACE((f->torsion = R(0.1), f->spin_tolerance = 0));
+    CHECK_SURFACE(f->adhesion = -1);
     *c = good;
+    *f = good_surface;
+#undef CHECK_PART
 #undef CHECK_CONTACT
+#undef CHECK_SURFACE
     /* what takes a link of six rows */
     s->contact[0].point = icf_vec3_make(R(0.1), 0, 0);
     CHECK_REFUSED(s, "point on three rows", ICF_RESULT_BAD_ARGUMENT, ICF_PART_CONTACT, 0);
     s->contact[0].point = icf_vec3_make(0, 0, 0);
-    s->contact[0].rolling = R(0.1);
+    s->surface[0].rolling = R(0.1);
     CHECK_REFUSED(s, "rolling on three rows", ICF_RESULT_BAD_ARGUMENT, ICF_PART_CONTACT, 0);
-    s->contact[0].rolling = 0;
-    s->contact[0].torsion = R(0.1);
+    s->surface[0].rolling = 0;
+    s->surface[0].torsion = R(0.1);
     CHECK_REFUSED(s, "torsion on three rows", ICF_RESULT_BAD_ARGUMENT, ICF_PART_CONTACT, 0);
-    s->contact[0].torsion = 0;
+    s->surface[0].torsion = 0;
     /* structs that no default function made */
     memset(&s->contact[2], 0, sizeof s->contact[2]);
-    CHECK_REFUSED(s, "zeroed contact", ICF_RESULT_BAD_DEF, ICF_PART_CONTACT, 2);
+    CHECK_REFUSED(s, "zeroed contact", ICF_RESULT_BAD_ARGUMENT, ICF_PART_CONTACT, 2);
+    memset(&s->surface[2], 0, sizeof s->surface[2]);
+    CHECK_REFUSED(s, "zeroed surface", ICF_RESULT_BAD_DEF, ICF_PART_SURFACE, 2);
 }
 
 static void test_bad_rows(void)
@@ -577,6 +574,7 @@ static void test_bad_problem(void)
     CHECK_PROBLEM(cliques, -1);
     CHECK_PROBLEM(couplings, -1);
     CHECK_PROBLEM(links, -1);
+    CHECK_PROBLEM(surfaces, -1);
     CHECK_PROBLEM(contacts, -1);
     CHECK_PROBLEM(rows, -1);
     CHECK_PROBLEM(clique_sizes, NULL);
@@ -588,6 +586,7 @@ static void test_bad_problem(void)
     CHECK_PROBLEM(link_start, NULL);
     CHECK_PROBLEM(block_clique, NULL);
     CHECK_PROBLEM(blocks, NULL);
+    CHECK_PROBLEM(surface, NULL);
     CHECK_PROBLEM(contact, NULL);
     CHECK_PROBLEM(row, NULL);
 #undef CHECK_PROBLEM

@@ -315,50 +315,51 @@ static double energy(const run* r, const icf_body_state* state)
     return sum;
 }
 
-static int is_hertz(const icf_contact* c)
+static int is_hertz(const icf_surface* f)
 {
-    return c->law == ICF_LAW_HERTZ && c->model != ICF_MODEL_SAP;
+    return f->law == ICF_LAW_HERTZ && f->model != ICF_MODEL_SAP;
 }
 
 /* The energy of a contact at a distance */
-static double spring(const icf_contact* c, double stiffness, double distance)
+static double spring(const icf_surface* f, double stiffness, double distance)
 {
     double depth = larger(0, -distance);
-    return is_hertz(c) ? 0.4 * stiffness * pow(depth, 2.5) : 0.5 * stiffness * depth * depth;
+    return is_hertz(f) ? 0.4 * stiffness * pow(depth, 2.5) : 0.5 * stiffness * depth * depth;
 }
 
-static double spring_force(const icf_contact* c, double stiffness, double distance)
+static double spring_force(const icf_surface* f, double stiffness, double distance)
 {
     double depth = larger(0, -distance);
-    return is_hertz(c) ? stiffness * pow(depth, 1.5) : stiffness * depth;
+    return is_hertz(f) ? stiffness * pow(depth, 1.5) : stiffness * depth;
 }
 
 /* How deep it is with that energy, and what a weight gives on the way there, N */
-static double spring_depth(const icf_contact* c, double stiffness, double stored, double weight)
+static double spring_depth(const icf_surface* f, double stiffness, double stored, double weight)
 {
     double depth = 0;
     int i;
     for (i = 0; i < 200; i++) { /* always from below */
         double all = stored + weight * depth;
-        depth = is_hertz(c) ? pow(2.5 * all / stiffness, 0.4) : sqrt(2 * all / stiffness);
+        depth = is_hertz(f) ? pow(2.5 * all / stiffness, 0.4) : sqrt(2 * all / stiffness);
     }
     return depth;
 }
 
 /* The stiffness that a contact of the last step had: near_rigid lowers it, SAP (29) */
-static double stiffness_of(const run* r, const icf_contact* c, const icf_contact_result* result)
+static double stiffness_of(const run* r, const icf_surface* f, const icf_contact_result* result)
 {
-    double k = (double)c->stiffness, beta = (double)c->near_rigid, rn;
-    if (c->model != ICF_MODEL_SAP || !result->bounded) return k;
+    double k = (double)f->stiffness, beta = (double)f->near_rigid, rn;
+    if (f->model != ICF_MODEL_SAP || !result->bounded) return k;
     if (beta < 0) beta = 1;
     rn = beta * beta / (4 * PI * PI) * (double)result->w;
-    return fmin(k, 1 / (rn * r->dt * (r->dt + (double)c->relaxation)));
+    return fmin(k, 1 / (rn * r->dt * (r->dt + (double)f->relaxation)));
 }
 
 static icf_body_state before[MOST], after[MOST];
 static d3
     spin[MOST]; /* angular velocity after the solve, before the body turned and kept its momentum */
 static icf_touch touch[TOUCHES];
+static icf_surface surface[TOUCHES];
 
 static void look(const icf_scene* s, const run* r, icf_body_state* state)
 {
@@ -405,21 +406,27 @@ static double see_bodies(run* r, int step)
     return fastest;
 }
 
-/* The touches of the next step, with the law of the run. Answers how many. */
+/* The touches of the next step, with the law of the run, and the surface of each, with the stiffness of its
+   own. Answers how many. */
 static int take_touches(icf_scene* s, run* r)
 {
     int32_t count, i;
+    icf_surface* f = icf_world_surfaces(&s->world, &count);
     icf_touch* t = icf_world_touches(&s->world, &count);
     TEST_ASSERT(count <= TOUCHES);
     for (i = 0; i < count; i++) {
         icf_contact* c = &t[i].contact;
-        c->law = r->law;
-        c->near_rigid = R(r->near_rigid);
-        /* as much at 3 % of the size */
-        if (is_hertz(c)) c->stiffness = R(r->stiffness / sqrt(0.03 * r->least));
+        f[c->surface].law = r->law;
+        f[c->surface].near_rigid = R(r->near_rigid);
+        if (is_hertz(f + c->surface)) { /* as much at 3 % of the size */
+            f[c->surface].stiffness = R(r->stiffness / sqrt(0.03 * r->least));
+            c->weight = 1;
+        }
         r->contacts += (double)c->distance < 0;
         if (r->fast_at == NEVER) r->depth = larger(r->depth, -(double)c->distance / r->least);
         touch[i] = t[i];
+        surface[i] = f[c->surface];
+        surface[i].stiffness *= c->weight;
     }
     return count;
 }
@@ -427,7 +434,7 @@ static int take_touches(icf_scene* s, run* r)
 static void play(run* r, unsigned seed)
 {
     icf_scene s;
-    icf_contact hard = icf_default_contact();
+    icf_surface hard = icf_default_surface();
     double lowest = 0, fastest = 0, fall = 0, mass = 0, least = REAL_MAX;
     int step, i, trace = getenv("ICF_TRACE") != NULL;
     make(&s, r, seed);
@@ -474,13 +481,14 @@ static void play(run* r, unsigned seed)
                           velocity_at(r, touch[i].a, touch[i].point));
             double k, phi = (double)c->distance;
             OK(icf_world_get_touch(&s.world, i, &done));
-            k = stiffness_of(r, c, &done.contact);
-            v0 += spring(c, k, phi);
-            v1 += spring(c, k, phi + r->dt * d3_dot(u, d3_of(c->normal)));
+            k = stiffness_of(r, surface + i, &done.contact);
+            v0 += spring(surface + i, k, phi);
+            v1 += spring(surface + i, k, phi + r->dt * d3_dot(u, d3_of(c->normal)));
             softest = fmin(softest, k);
             /* of velocities, which as distances are 8 times that, and as energies by the force */
-            rounding += 8 * EPS * fastest * r->dt *
-                        spring_force(c, k, fmin(phi, phi + r->dt * d3_dot(u, d3_of(c->normal))));
+            rounding +=
+                8 * EPS * fastest * r->dt *
+                spring_force(surface + i, k, fmin(phi, phi + r->dt * d3_dot(u, d3_of(c->normal))));
         }
         if (!step) r->start = lowest = e0 + v0; /* with that of what overlaps at the start */
         /* what the solver leaves is in proportion to momenta and impulses, squared, over masses */
@@ -492,7 +500,7 @@ static void play(run* r, unsigned seed)
             lowest = fmin(lowest, e1 + v1);
         }
         if (count) {
-            hard = touch[0].contact;
+            hard = surface[0];
             least = fmin(least, softest);
         }
         if (trace) {

@@ -38,6 +38,7 @@ static icfi_unit* unit_make(int kind, int trial, icf_real m0, icf_real guess)
 {
     icfi_cone cone[2];
     icf_contact c = icf_default_contact();
+    icf_surface surface = icf_default_surface();
     icf_real w = R(log_between(0.1, 10)), v0[3] = {0, 0, 0}, dt = R(0.01);
     int count, i;
     if (kind == ICFI_UNIT_MOTOR) {
@@ -48,19 +49,20 @@ static icfi_unit* unit_make(int kind, int trial, icf_real m0, icf_real guess)
         TEST_CHECK(icf_row_term_make(&r, dt, w, &row_terms[trial % MOST]) == ICF_RESULT_OK);
         count = icfi_row_cone(&row_terms[trial % MOST], cone);
     } else {
-        c.model = kind == ICFI_UNIT_SAP       ? ICF_MODEL_SAP
-                  : kind == ICFI_UNIT_SIMILAR ? ICF_MODEL_SIMILAR
-                                              : ICF_MODEL_LAGGED;
-        c.law = random_below(2) ? ICF_LAW_HUNT_CROSSLEY : ICF_LAW_KELVIN_VOIGT;
-        c.dissipation = R(random_between(0, 1));
-        c.relaxation = R(random_between(0, 0.1));
+        surface.model = kind == ICFI_UNIT_SAP       ? ICF_MODEL_SAP
+                        : kind == ICFI_UNIT_SIMILAR ? ICF_MODEL_SIMILAR
+                                                    : ICF_MODEL_LAGGED;
+        surface.law = random_below(2) ? ICF_LAW_HUNT_CROSSLEY : ICF_LAW_KELVIN_VOIGT;
+        surface.dissipation = R(random_between(0, 1));
+        surface.relaxation = R(random_between(0, 0.1));
         c.distance = -R(1e-3);
-        c.stiffness = R(log_between(1e3, 1e5));
-        c.friction = R(random_between(0.1, 1));
-        c.friction2 = kind == ICFI_UNIT_SAP ? -1 : R(random_between(0.1, 1));
-        c.softness = R(0.01);
+        surface.stiffness = R(log_between(1e3, 1e5));
+        surface.friction = R(random_between(0.1, 1));
+        surface.friction2 = kind == ICFI_UNIT_SAP ? -1 : R(random_between(0.1, 1));
+        surface.softness = R(0.01);
         v0[2] = -R(random_between(0, 0.1));
-        TEST_CHECK(icf_contact_term_make(&c, dt, w, v0, &terms[trial % MOST]) == ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(&surface, &c, dt, w, v0, &terms[trial % MOST]) ==
+                   ICF_RESULT_OK);
         count = icfi_contact_cones(&terms[trial % MOST], cone);
     }
     solve.unit = units;
@@ -656,19 +658,21 @@ static void test_inverse_of_laws(void)
         for (law = ICF_LAW_HUNT_CROSSLEY; law < ICF_LAW_CUSTOM; law++) {
             const int wall = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
             icf_contact c = icf_default_contact();
+            icf_surface surface = icf_default_surface();
             icf_real v0[3] = {0, 0, 0}, u, slope, bend, n, scale = R(log_between(1e-3, 10));
             icfi_cone cone[2];
             const icfi_unit* t = NULL;
             int i, count;
-            c.law = law;
-            c.dissipation = R(random_between(0, 1));
-            c.relaxation = R(random_between(0, 0.1));
+            surface.law = law;
+            surface.dissipation = R(random_between(0, 1));
+            surface.relaxation = R(random_between(0, 0.1));
             c.distance = wall ? R(1e-3) : R(random_between(-1e-3, 1e-4));
-            c.stiffness =
+            surface.stiffness =
                 R(law == ICF_LAW_LOG_BARRIER ? log_between(1e-2, 1) : log_between(1e3, 1e5));
-            c.friction = R(0.5);
+            surface.friction = R(0.5);
             v0[2] = -R(random_between(0, 0.1));
-            TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &terms[0]) == ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_term_make(&surface, &c, R(0.01), 1, v0, &terms[0]) ==
+                       ICF_RESULT_OK);
             count = icfi_contact_cones(&terms[0], cone);
             solve.unit = units;
             solve.units = 0;

@@ -46,12 +46,12 @@ static void test_floor_after_corners(void)
         icf_real* k = scene_block(s, box, corner);
         if (i) k[8] = R(0.025);
         s->bias[s->bias_at[link]] = R(-0.738632739);
-        c->model = ICF_MODEL_SIMILAR;
+        surface_of(c)->model = ICF_MODEL_SIMILAR;
         c->distance = R(i ? 0.000385221501 : 0.000385187886);
-        c->stiffness = R(1e7);
-        c->dissipation = 500;
-        c->friction = R(0.7);
-        c->softness = 0;
+        surface_of(c)->stiffness = R(1e7);
+        surface_of(c)->dissipation = 500;
+        surface_of(c)->friction = R(0.7);
+        surface_of(c)->softness = 0;
         c->impulse_guess = i ? icf_vec3_make(R(0.0101298178), 0, R(0.0144711938))
                              : icf_vec3_make(R(0.0574720465), 0, R(0.0821030661));
     }
@@ -71,9 +71,9 @@ static void test_floor_of_components(void)
     icf_contact* c = scene_point_on_floor(&first_scene, dt, 1);
     icf_real v[3] = {R(0.3), 0, R(-1e-7)};
     icf_stats stats;
-    c->stiffness = R(k);
-    c->dissipation = 0;
-    c->friction = 0;
+    surface_of(c)->stiffness = R(k);
+    surface_of(c)->dissipation = 0;
+    surface_of(c)->friction = 0;
     c->distance = R(-weight / k);
     first_scene.v_last[0] = first_scene.v_free[0] = R(0.3);
     first_scene.v_free[2] = R(-weight * dt);
@@ -97,7 +97,7 @@ static void test_floor_is_found_soon(void)
             random_seed(SEED + (uint32_t)(100 * family + trial));
             random_scene(s, families[family].features, 3, 4, 4, 4);
             for (i = 0; i < s->p.contacts; i++)
-                s->contact[i].stiffness = R(pow(10, random_between(4, IN_FLOAT ? 6 : 8)));
+                s->surface[i].stiffness = R(pow(10, random_between(4, IN_FLOAT ? 6 : 8)));
             for (which = 0; which < 2; which++) {
                 icf_options o = icf_default_options();
                 icf_real v[MOST_UNKNOWNS] = {0};
@@ -353,7 +353,7 @@ static void test_ends_short(void)
             random_start(s, families[family].features & WITH_BARRIERS ? 0 : 3, start);
             /* stiff, for all phases; and deep, for walls */
             for (i = 0; i < s->p.contacts && trial % 3; i++) {
-                s->contact[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 5)));
+                s->surface[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 5)));
                 if (trial % 3 == 2 && s->contact[i].distance < 0) {
                     s->contact[i].distance *= EPS < 1e-10 ? 30 : 1;
                 }
@@ -407,7 +407,7 @@ static void test_budgets_of_phases(void)
             random_scene(s, families[family].features, 8, 0, 20, 0);
             /* stiff, so that phases follow each other */
             for (i = 0; i < s->p.contacts; i++) {
-                s->contact[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 6)));
+                s->surface[i].stiffness = R(pow(10, random_between(4, EPS < 1e-10 ? 10 : 6)));
             }
             { /* a barrier so hard may be short of it */
                 icf_options o = exact();
@@ -440,7 +440,7 @@ static void test_spin_of_nothing(void)
     scene_link(s, 6);
     c = scene_contact(s, 0);
     c->distance = R(-0.01);
-    c->rolling = c->torsion = R(0.1);
+    surface_of(c)->rolling = surface_of(c)->torsion = R(0.1);
     s->bias[5] = 1;
     workspace_new(icf_workspace_bytes(&s->p, ICF_SPARSE_FULL));
     memset(workspace_memory, 0xff,
@@ -497,10 +497,10 @@ static void test_light_slides_on(void)
             icf_contact* c = scene_contact(s, scene_link(s, 3));
             scene_block_unit(s, i, 1);
             if (i) scene_block_unit(s, 0, -1);
-            c->stiffness = R(i ? k * light / heavy : k);
-            c->distance = R(-loads[i] / (double)c->stiffness);
-            c->friction = c->dissipation = 0;
-            c->model = trial & 1 ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+            surface_of(c)->stiffness = R(i ? k * light / heavy : k);
+            c->distance = R(-loads[i] / (double)surface_of(c)->stiffness);
+            surface_of(c)->friction = surface_of(c)->dissipation = 0;
+            surface_of(c)->model = trial & 1 ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
             c->impulse_guess.z = R(dt * loads[i]);
             s->v_free[3 * i + 2] = R(-dt * gravity);
         }
@@ -590,13 +590,14 @@ static void test_stop_says_what_was_met(void)
             for (k = 0; k < 3; k++) n[k] = about(normal[i][k]);
             scene_block_unit(s, 0, 1);
             c->normal = icf_vec3_normalize(icf_vec3_make(R(n[0]), R(n[1]), R(n[2])));
-            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
-            c->model = i ? ICF_MODEL_LAGGED : ICF_MODEL_SIMILAR;
-            c->law = i ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HERTZ;
+            surface_of(c)->tangent =
+                icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
+            surface_of(c)->model = i ? ICF_MODEL_LAGGED : ICF_MODEL_SIMILAR;
+            surface_of(c)->law = i ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HERTZ;
             c->distance = R(about(i ? 1.2e-4 : -1e-3));
-            c->stiffness = R(about(i ? 2.5e7 : 5.5e11));
-            c->friction = R(i ? 4e6 : 6e8);
-            c->softness = R(i ? 0.06 : 2.5e-5);
+            surface_of(c)->stiffness = R(about(i ? 2.5e7 : 5.5e11));
+            surface_of(c)->friction = R(i ? 4e6 : 6e8);
+            surface_of(c)->softness = R(i ? 0.06 : 2.5e-5);
         }
         for (k = 0; k < 3; k++) {
             s->v_free[k] = R(about(to[k]));
@@ -819,14 +820,16 @@ static void test_scale_changes_no_bit(void)
                 for (i = 0; i < s->p.contacts; i++) {
                     icf_contact* c = &t->contact[i];
                     c->distance *= u;
-                    c->range *= u;
-                    c->dissipation /= u;
-                    c->slip_tolerance *= u;
+                    surface_of(c)->range *= u;
+                    surface_of(c)->dissipation /= u;
+                    surface_of(c)->slip_tolerance *= u;
                     c->force *= m * u;
-                    c->stiffness *= m;
-                    c->surface_velocity = icf_vec3_scale(u, c->surface_velocity);
-                    if (c->law == ICF_LAW_HERTZ) c->stiffness /= ICF_SQRT(u);
-                    if (c->law == ICF_LAW_LOG_BARRIER) c->stiffness *= u * u;
+                    surface_of(c)->stiffness *= m;
+                    surface_of(c)->velocity = icf_vec3_scale(u, surface_of(c)->velocity);
+                    if (surface_of(c)->law == ICF_LAW_HERTZ)
+                        surface_of(c)->stiffness /= ICF_SQRT(u);
+                    if (surface_of(c)->law == ICF_LAW_LOG_BARRIER)
+                        surface_of(c)->stiffness *= u * u;
                 }
                 for (i = 0; i < s->p.rows; i++) {
                     icf_row* r = &t->row[i];

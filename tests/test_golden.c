@@ -210,9 +210,10 @@ static real inverse_square(const icf_problem* p, const real* x)
 }
 
 /* Hunt & Crossley: cost and impulse at v; vn0 for the impulse at the start of the step */
-static void hunt_crossley(const icf_contact* c, real dt, real v, real* cost, real* impulse)
+static void hunt_crossley(const icf_surface* f, const icf_contact* c, real dt, real v, real* cost,
+                          real* impulse)
 {
-    const real k = (real)c->stiffness * dt * dt, d = (real)c->dissipation;
+    const real k = (real)f->stiffness * dt * dt, d = (real)f->dissipation;
     const real touch = -(real)c->distance / dt; /* where the distance ends at 0 */
     const int by_speed = d > 0 && d * touch > 1;
     const real end = by_speed ? 1 / d : touch;
@@ -225,18 +226,18 @@ static void hunt_crossley(const icf_contact* c, real dt, real v, real* cost, rea
 }
 
 /* One contact with the velocity v, which was v0: (t1, t2, n) */
-static void reference_contact(const icf_contact* c, real w, real dt, const real* v0, const real* v,
-                              real* cost, real* gamma)
+static void reference_contact(const icf_surface* f, const icf_contact* c, real w, real dt,
+                              const real* v0, const real* v, real* cost, real* gamma)
 {
     const real pi = 3.14159265358979323846264338327950288L;
-    const real mu1 = (real)c->friction, mu2 = c->friction2 < 0 ? mu1 : (real)c->friction2;
-    const real mu = mu1 > mu2 ? mu1 : mu2, tau = (real)c->relaxation, beta = (real)c->near_rigid;
-    const real sigma = (real)c->softness;
+    const real mu1 = (real)f->friction, mu2 = f->friction2 < 0 ? mu1 : (real)f->friction2;
+    const real mu = mu1 > mu2 ? mu1 : mu2, tau = (real)f->relaxation, beta = (real)f->near_rigid;
+    const real sigma = (real)f->softness;
     *cost = gamma[0] = gamma[1] = gamma[2] = 0;
-    if (c->model == ICF_MODEL_SAP) {
+    if (f->model == ICF_MODEL_SAP) {
         const real vr = sqrtl(v[0] * v[0] + v[1] * v[1]), rt = sigma * w;
         const real rigid = beta * beta * w / (4 * pi * pi);
-        const real soft = 1 / (dt * (real)c->stiffness * (dt + tau));
+        const real soft = 1 / (dt * (real)f->stiffness * (dt + tau));
         const real rn = rigid > soft ? rigid : soft;
         const real u = -(real)c->distance / (dt + tau) - v[2];
         if (u + mu * vr <= 0) return;
@@ -254,19 +255,19 @@ static void reference_contact(const icf_contact* c, real w, real dt, const real*
     } else {
         /* the force at the start takes the distance of the start, not that of the step's end */
         const real depth = c->distance < 0 ? -(real)c->distance : 0;
-        const real slow = 1 - (real)c->dissipation * v0[2];
-        const real impulse0 = dt * (real)c->stiffness * depth * (slow > 0 ? slow : 0);
-        const real regularised = sigma * w * mu * impulse0, vs = (real)c->slip_tolerance;
+        const real slow = 1 - (real)f->dissipation * v0[2];
+        const real impulse0 = dt * (real)f->stiffness * depth * (slow > 0 ? slow : 0);
+        const real regularised = sigma * w * mu * impulse0, vs = (real)f->slip_tolerance;
         const real speed = vs > regularised ? vs : regularised, e = mu > 0 ? mu * speed : speed;
         const real x1 = mu1 * v[0], x2 = mu2 * v[1], r = sqrtl(x1 * x1 + x2 * x2 + e * e);
         const real soft = (x1 * x1 + x2 * x2) / (r + e);
         real n;
-        if (c->model == ICF_MODEL_LAGGED) {
-            hunt_crossley(c, dt, v[2], cost, &gamma[2]);
+        if (f->model == ICF_MODEL_LAGGED) {
+            hunt_crossley(f, c, dt, v[2], cost, &gamma[2]);
             *cost += impulse0 * soft;
             n = impulse0;
         } else {
-            hunt_crossley(c, dt, v[2] - soft, cost, &gamma[2]);
+            hunt_crossley(f, c, dt, v[2] - soft, cost, &gamma[2]);
             n = gamma[2];
         }
         gamma[0] = -n * mu1 * x1 / r;
@@ -310,8 +311,8 @@ static reference reference_at(const icfp* in, const icf_problem* p, const double
     for (i = 0; i < n; i++) r.cost += x[i] * r.gradient[i] / 2;
     for (c = 0; c < r.contacts; c++) {
         real cost;
-        reference_contact(&p->contact[c], (real)w[c], (real)p->dt, &vc0[3 * c], &r.vc[3 * c], &cost,
-                          &r.gamma[3 * c]);
+        reference_contact(&p->surface[p->contact[c].surface], &p->contact[c], (real)w[c],
+                          (real)p->dt, &vc0[3 * c], &r.vc[3 * c], &cost, &r.gamma[3 * c]);
         r.cost += cost;
     }
     multiply_links(p, r.gamma, impulse, 1);
@@ -726,6 +727,7 @@ typedef struct copy {
     icf_problem problem;
     icf_real *mass, *v_free, *v_last, *blocks, *bias;
     icf_contact* contact;
+    icf_surface* surface;
 } copy;
 
 static void copy_free(copy* c)
@@ -736,6 +738,7 @@ static void copy_free(copy* c)
     free(c->blocks);
     free(c->bias);
     free(c->contact);
+    free(c->surface);
 }
 
 static icf_real* scaled(const icf_real* x, size_t count, double factor)
@@ -767,14 +770,20 @@ static copy in_units(const icfp* in, const units* u)
     c.problem.dt = p->dt * (icf_real)u->time;
     c.contact = (icf_contact*)allocate(m, sizeof *c.contact);
     c.problem.contact = c.contact;
+    c.surface = (icf_surface*)allocate(m, sizeof *c.surface);
+    c.problem.surface = c.surface;
+    c.problem.surfaces = in->contacts;
     for (i = 0; i < in->contacts; i++) {
         icf_contact* q = &c.contact[i];
+        icf_surface* f = &c.surface[i];
+        *f = p->surface[p->contact[i].surface];
         *q = p->contact[i];
+        q->surface = i;
         q->distance *= (icf_real)u->length;
-        q->stiffness *= (icf_real)(u->mass / (u->time * u->time));
-        q->dissipation *= (icf_real)(u->time / u->length);
-        q->relaxation *= (icf_real)u->time;
-        q->slip_tolerance *= (icf_real)speed;
+        f->stiffness *= (icf_real)(u->mass / (u->time * u->time));
+        f->dissipation *= (icf_real)(u->time / u->length);
+        f->relaxation *= (icf_real)u->time;
+        f->slip_tolerance *= (icf_real)speed;
         q->effective_mass_inverse *= (icf_real)(1 / u->mass);
     }
     if (u->velocity) {
@@ -1267,6 +1276,7 @@ typedef struct together {
     icf_real *mass, *v_free, *v_last, *blocks, *bias;
     int32_t *sizes, *rows, *start, *cliques;
     icf_contact* contact;
+    icf_surface* surface;
     size_t unknowns, entries;
     int32_t links;
     int32_t first[TOGETHER]; /* clique of each part */
@@ -1310,6 +1320,7 @@ static void together_allocate(together* t)
     t->all.blocks = t->blocks = (icf_real*)allocate(t->entries, sizeof(icf_real));
     t->all.link_bias = t->bias = (icf_real*)allocate(3 * links, sizeof(icf_real));
     t->all.contact = t->contact = (icf_contact*)allocate(links, sizeof(icf_contact));
+    t->all.surface = t->surface = (icf_surface*)allocate(links, sizeof(icf_surface));
     t->expected = (icf_real*)allocate(n, sizeof(icf_real));
 }
 
@@ -1327,6 +1338,7 @@ static void together_free(together* t)
     free(t->blocks);
     free(t->bias);
     free(t->contact);
+    free(t->surface);
     free(t->expected);
 }
 
@@ -1387,11 +1399,12 @@ static void together_add_links(together* t)
                 used[i] += size;
             }
             t->contact[link] = p->contact[round];
-            t->contact[link].link = link;
+            t->contact[link].link = t->contact[link].surface = link;
+            t->surface[link] = p->surface[p->contact[round].surface];
             t->all.links++;
         }
     }
-    t->all.contacts = t->all.links;
+    t->all.contacts = t->all.surfaces = t->all.links;
     TEST_CHECK(block == t->entries && t->all.links == t->links);
 }
 
@@ -1630,6 +1643,8 @@ static void check_same_problem(const icf_problem* a, const icf_problem* b)
     TEST_CHECK(same_bits(a->coupling_blocks, b->coupling_blocks, couplings * real));
     TEST_CHECK(same_bits(a->blocks, b->blocks, entries * real));
     if (a->link_bias) TEST_CHECK(same_bits(a->link_bias, b->link_bias, bias * real));
+    TEST_ASSERT(a->surfaces == b->surfaces);
+    for (i = 0; i < a->surfaces; i++) same_struct(3, a->surface + i, b->surface + i);
     for (i = 0; i < a->contacts; i++) same_struct(0, a->contact + i, b->contact + i);
     for (i = 0; i < a->rows; i++) same_struct(1, a->row + i, b->row + i);
 }
@@ -1719,6 +1734,7 @@ typedef struct odd_problem {
     icf_lever lever[6];
     icf_real mass[42], bound[42], v[15], v_free[15], v_last[15], coupling[9], blocks[100], bias[10];
     icf_contact contact[ODD_STRUCTS];
+    icf_surface surface[ODD_STRUCTS];
     icf_row row[ODD_STRUCTS];
 } odd_problem;
 
@@ -1751,9 +1767,12 @@ static void odd_make(odd_problem* o)
     for (i = 0; i < ODD_STRUCTS; i++) {
         o->contact[i] = icf_default_contact();
         fill_struct(0, &o->contact[i]);
+        o->surface[i] = icf_default_surface();
+        fill_struct(3, &o->surface[i]);
+        o->contact[i].surface = ODD_STRUCTS - 1 - (int32_t)i;
         o->contact[i].link = (int32_t)i % ODD_LINKS;
-        o->contact[i].model = (int32_t)i - 2;
-        o->contact[i].law = i == 4 ? ICF_LAW_CUSTOM : (int32_t)(i % 5); /* 4 is of SAP */
+        o->surface[i].model = (int32_t)i - 2;
+        o->surface[i].law = i == 4 ? ICF_LAW_CUSTOM : (int32_t)(i % 5); /* 4 is of SAP */
         o->row[i] = icf_default_row(ICF_ROW_MOTOR);
         fill_struct(1, &o->row[i]);
         o->row[i].link = (int32_t)i % ODD_LINKS;
@@ -1780,7 +1799,8 @@ static void odd_make(odd_problem* o)
     o->p.block_clique = o->cliques;
     o->p.blocks = o->blocks;
     o->p.link_bias = o->bias;
-    o->p.contacts = o->p.rows = ODD_STRUCTS;
+    o->p.contacts = o->p.rows = o->p.surfaces = ODD_STRUCTS;
+    o->p.surface = o->surface;
     o->p.contact = o->contact;
     o->p.row = o->row;
 }
@@ -1870,10 +1890,11 @@ static void check_members(int of, size_t end, size_t holes)
    the compiler left a hole in double, is found in float.) */
 static void test_members_are_all_written(void)
 {
-    check_members(0, offsetof(icf_contact, custom), sizeof(icf_real));
+    check_members(0, sizeof(icf_contact), sizeof(icf_real));
+    check_members(3, offsetof(icf_surface, custom), sizeof(icf_real));
     check_members(1, offsetof(icf_row, cookie), sizeof(icf_real));
     check_members(2, offsetof(icf_options, should_stop), sizeof(void*));
-    TEST_CHECK(sizeof(icf_contact) - offsetof(icf_contact, custom) <= 3 * sizeof(void*));
+    TEST_CHECK(sizeof(icf_surface) - offsetof(icf_surface, custom) <= 3 * sizeof(void*));
     TEST_CHECK(sizeof(icf_row) - offsetof(icf_row, cookie) <= sizeof(icf_real));
     TEST_CHECK(sizeof(icf_options) - offsetof(icf_options, should_stop) <= 8 * sizeof(void*));
 }
@@ -1926,11 +1947,11 @@ static void test_not_written(void)
         case 11: o.p.contact = NULL; break;
         case 12: o.sizes[0] = -1; break;
         case 13:
-            o.contact[7].law = ICF_LAW_CUSTOM;
+            o.surface[7].law = ICF_LAW_CUSTOM;
             expected = ICF_RESULT_BAD_LAW;
             break;
         case 14:
-            o.contact[1].cookie = 0;
+            o.surface[1].cookie = 0;
             expected = ICF_RESULT_BAD_DEF;
             break;
         case 15:

@@ -210,12 +210,12 @@ static void test_piles_of_any_stiffness(void)
     int model, which, power, c;
     for (model = 0; model < ICFP_MODELS; model++) {
         for (which = 0; which < 2; which++) {
-            icf_contact* contact;
+            icf_surface* surface;
             icfp p;
             if (!read_golden(model, which ? 9 : 7, &p)) continue;
-            contact = (icf_contact*)allocate((size_t)p.contacts, sizeof *contact);
-            memcpy(contact, p.problem.contact, (size_t)p.contacts * sizeof *contact);
-            p.problem.contact = contact;
+            surface = (icf_surface*)allocate((size_t)p.contacts, sizeof *surface);
+            memcpy(surface, p.problem.surface, (size_t)p.contacts * sizeof *surface);
+            p.problem.surface = surface;
             p.has_answer = 0;
 #ifdef TABLES
             printf("%s %s:", icfp_model_name(model), kinds[which ? 9 : 7]);
@@ -223,7 +223,7 @@ static void test_piles_of_any_stiffness(void)
             for (power = 3; power <= (IN_FLOAT ? 8 : 12); power++) {
                 char what[64];
                 run r;
-                for (c = 0; c < p.contacts; c++) contact[c].stiffness = R(pow(10, power));
+                for (c = 0; c < p.contacts; c++) surface[c].stiffness = R(pow(10, power));
                 r = solve_golden(&p, &options);
                 snprintf(what, sizeof what, "%s %s, 1e%d N/m", icfp_model_name(model),
                          kinds[which ? 9 : 7], power);
@@ -245,7 +245,7 @@ static void test_piles_of_any_stiffness(void)
 #ifdef TABLES
             printf("\n");
 #endif
-            free(contact);
+            free(surface);
             icfp_free(&p);
         }
     }
@@ -371,74 +371,77 @@ static int32_t add_touch(scene* s, int32_t body, int32_t other)
 static void add_contact(scene* s, int32_t link, int of)
 {
     icf_contact c = icf_default_contact();
+    icf_surface surface = icf_default_surface();
     while (of == EVERYTHING) of = random_below(LIMITS);
     /* barriers alone are no work: among them stand others */
     if (of >= IPC_BARRIER && of <= LOG_SIMILAR && random_below(2))
         of = of == IPC_BARRIER || of == LOG_BARRIER ? LAGGED : SIMILAR;
     c.point.x = R(random_between(-0.1, 0.1));
     c.point.y = R(random_between(-0.1, 0.1));
-    c.surface_velocity = icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.1, 0.1)), 0, 0);
+    surface.velocity = icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.1, 0.1)), 0, 0);
     c.distance = R(random_between(-2e-3, 2e-4));
-    c.stiffness = R(exp(random_between(log(1e4), log(1e6))));
-    c.dissipation = R(random_between(0, 10));
-    c.friction = R(random_between(0.1, 1));
-    c.slip_tolerance = R(exp(random_between(log(1e-4), log(1e-2))));
+    surface.stiffness = R(exp(random_between(log(1e4), log(1e6))));
+    surface.dissipation = R(random_between(0, 10));
+    surface.friction = R(random_between(0.1, 1));
+    surface.slip_tolerance = R(exp(random_between(log(1e-4), log(1e-2))));
     switch (of) {
-    case ANISOTROPIC_LAGGED: c.friction2 = R(random_between(0, 0.5)); break;
-    case SIMILAR: c.model = ICF_MODEL_SIMILAR; break;
+    case ANISOTROPIC_LAGGED: surface.friction2 = R(random_between(0, 0.5)); break;
+    case SIMILAR: surface.model = ICF_MODEL_SIMILAR; break;
     case ANISOTROPIC_SIMILAR:
-        c.model = ICF_MODEL_SIMILAR;
-        c.friction2 = R(random_below(3) ? random_between(0, 0.5) : 0);
+        surface.model = ICF_MODEL_SIMILAR;
+        surface.friction2 = R(random_below(3) ? random_between(0, 0.5) : 0);
         break;
-    case SAP: c.model = ICF_MODEL_SAP; break;
-    case HERTZ_SIMILAR: c.model = ICF_MODEL_SIMILAR; /* fall through */
+    case SAP: surface.model = ICF_MODEL_SAP; break;
+    case HERTZ_SIMILAR: surface.model = ICF_MODEL_SIMILAR; /* fall through */
     case HERTZ:
-        c.law = ICF_LAW_HERTZ;
-        c.stiffness *= 30;
+        surface.law = ICF_LAW_HERTZ;
+        surface.stiffness *= 30;
         break;
     case KELVIN_VOIGT:
-        c.law = ICF_LAW_KELVIN_VOIGT;
-        c.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+        surface.law = ICF_LAW_KELVIN_VOIGT;
+        surface.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
         break;
     case IPC_SIMILAR:
-    case LOG_SIMILAR: c.model = ICF_MODEL_SIMILAR; /* fall through */
+    case LOG_SIMILAR: surface.model = ICF_MODEL_SIMILAR; /* fall through */
     case IPC_BARRIER:
     case LOG_BARRIER: {
         const int ipc = of == IPC_BARRIER || of == IPC_SIMILAR;
-        c.law = ipc ? ICF_LAW_IPC_BARRIER : ICF_LAW_LOG_BARRIER;
-        c.stiffness = R(ipc ? 1e5 : 1e-2);
+        surface.law = ipc ? ICF_LAW_IPC_BARRIER : ICF_LAW_LOG_BARRIER;
+        surface.stiffness = R(ipc ? 1e5 : 1e-2);
         c.distance = R(random_between(3e-4, 4e-3));
-        c.range = R(2e-3);
+        surface.range = R(2e-3);
         /* the least phi + dt v that there is must be above 0 without any motion */
-        c.surface_velocity = icf_vec3_make(0, 0, 0);
+        surface.velocity = icf_vec3_make(0, 0, 0);
         break;
     }
-    case CUSTOM_SIMILAR: c.model = ICF_MODEL_SIMILAR; /* fall through */
+    case CUSTOM_SIMILAR: surface.model = ICF_MODEL_SIMILAR; /* fall through */
     case CUSTOM:
-        c.law = ICF_LAW_CUSTOM;
-        c.custom = custom_law;
-        c.user = &custom_stiffness;
+        surface.law = ICF_LAW_CUSTOM;
+        surface.custom = custom_law;
+        surface.user = &custom_stiffness;
         break;
     case ADHESION:
-        c.adhesion = R(random_between(0.1, 20));
-        c.adhesion_range = R(1e-3);
-        c.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+        surface.adhesion = R(random_between(0.1, 20));
+        surface.adhesion_range = R(1e-3);
+        surface.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
         break;
-    case CONSTANT_FORCE: c.stiffness = 0; /* fall through */
+    case CONSTANT_FORCE: surface.stiffness = 0; /* fall through */
     case BY_FORCE:
-        c.by_force = 1;
+        surface.by_force = 1;
         c.force = R(random_between(1, 500));
-        c.dissipation = R(of == BY_FORCE ? 0.2 : 0);
-        c.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
+        surface.dissipation = R(of == BY_FORCE ? 0.2 : 0);
+        surface.model = random_below(2) ? ICF_MODEL_SIMILAR : ICF_MODEL_LAGGED;
         break;
     case TORSION:
-        c.torsion = R(random_between(0.001, 0.05));
-        c.rolling = R(random_below(2) ? random_between(0.001, 0.05) : 0);
+        surface.torsion = R(random_between(0.001, 0.05));
+        surface.rolling = R(random_below(2) ? random_between(0.001, 0.05) : 0);
         break;
     default: break;
     }
     c.link = link;
+    c.surface = s->p.contacts;
     *scene_contact(s, link) = c;
+    s->surface[c.surface] = surface;
 }
 
 static void add_row(scene* s, int32_t link, int32_t row, int of)
@@ -546,9 +549,9 @@ static void read_links(const scene* s, const icf_real* v, double* u)
 static void contact_velocity(const icf_contact* c, const double* u, double v[3])
 {
     const double x = (double)c->point.x, y = (double)c->point.y, z = (double)c->point.z;
-    v[0] = u[0] + u[4] * z - u[5] * y + (double)c->surface_velocity.x;
-    v[1] = u[1] + u[5] * x - u[3] * z + (double)c->surface_velocity.y;
-    v[2] = u[2] + u[3] * y - u[4] * x + (double)c->surface_velocity.z;
+    v[0] = u[0] + u[4] * z - u[5] * y + (double)surface_of(c)->velocity.x;
+    v[1] = u[1] + u[5] * x - u[3] * z + (double)surface_of(c)->velocity.y;
+    v[2] = u[2] + u[3] * y - u[4] * x + (double)surface_of(c)->velocity.z;
 }
 
 static balance balance_at(const scene* s, const icf_workspace* w, const icf_real* v)
@@ -576,7 +579,8 @@ static balance balance_at(const scene* s, const icf_workspace* w, const icf_real
             now[k] = R(v1[k]);
             before[k] = R(v0[k]);
         }
-        TEST_CHECK(icf_contact_term_make(c, s->p.dt, r.w, before, &term) == ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(surface_of(c), c, s->p.dt, r.w, before, &term) ==
+                   ICF_RESULT_OK);
         TEST_CHECK(icf_contact_evaluate(&term, now, NULL, impulse, hessian));
         for (k = 0; k < 3; k++) f[k] = (double)impulse[k];
         /* force, and its moment about the reference point, and torques as they were found */
@@ -587,18 +591,19 @@ static balance balance_at(const scene* s, const icf_workspace* w, const icf_real
         push[at + 4] += z * f[0] - x * f[2] + (double)r.spin_impulse.y;
         push[at + 5] += x * f[1] - y * f[0] + (double)r.spin_impulse.z;
         out.stiffness += (double)(hessian[0] + hessian[4] + hessian[8]) * (double)r.w;
-        if (c->torsion > 0 || c->rolling > 0) {
+        if (surface_of(c)->torsion > 0 || surface_of(c)->rolling > 0) {
             const double most = (double)term.impulse0;
             const double spin[3] = {u[at + 3], u[at + 4], u[at + 5]};
-            out.stiffness +=
-                (double)(c->torsion + c->rolling) * most / (double)c->spin_tolerance * 20;
+            out.stiffness += (double)(surface_of(c)->torsion + surface_of(c)->rolling) * most /
+                             (double)surface_of(c)->spin_tolerance * 20;
             /* the impulse before the step, k depth (1 - d v), has the rounding of v */
-            const double noise = 1000 * EPS * (double)(s->p.dt * c->stiffness) *
+            const double noise = 1000 * EPS * (double)(s->p.dt * surface_of(c)->stiffness) *
                                  fabs((double)c->distance) *
-                                 (1 + (double)c->dissipation * (1 + fabs(v0[2])));
-            TEST_CHECK(fabs((double)r.spin_impulse.z) <= (double)c->torsion * (most + noise));
+                                 (1 + (double)surface_of(c)->dissipation * (1 + fabs(v0[2])));
+            TEST_CHECK(fabs((double)r.spin_impulse.z) <=
+                       (double)surface_of(c)->torsion * (most + noise));
             TEST_CHECK(hypot((double)r.spin_impulse.x, (double)r.spin_impulse.y) <=
-                       (double)c->rolling * (most + noise));
+                       (double)surface_of(c)->rolling * (most + noise));
             TEST_CHECK((double)r.spin_impulse.z * spin[2] <= 0);
             TEST_CHECK((double)r.spin_impulse.x * spin[0] + (double)r.spin_impulse.y * spin[1] <=
                        0);
@@ -818,6 +823,7 @@ static void test_units_change_no_bit(void)
                 size_t squares = 0, i, n = (size_t)p.unknowns;
                 icf_real *mass, *v_free, *v_last, *bias;
                 icf_contact* contact;
+                icf_surface* surface;
                 run other;
                 int32_t c;
                 for (c = 0; c < q.cliques; c++)
@@ -827,6 +833,7 @@ static void test_units_change_no_bit(void)
                 v_last = (icf_real*)allocate(n, sizeof *v_last);
                 bias = (icf_real*)allocate(3 * (size_t)p.contacts, sizeof *bias);
                 contact = (icf_contact*)allocate((size_t)p.contacts, sizeof *contact);
+                surface = (icf_surface*)allocate((size_t)p.contacts, sizeof *surface);
                 for (i = 0; i < squares; i++) mass[i] = m * q.mass[i];
                 for (i = 0; i < n; i++) {
                     v_free[i] = u * q.v_free[i];
@@ -834,11 +841,14 @@ static void test_units_change_no_bit(void)
                 }
                 for (c = 0; c < p.contacts; c++) {
                     icf_contact* x = &contact[c];
+                    icf_surface* f = &surface[c];
                     *x = q.contact[c];
+                    *f = q.surface[x->surface];
+                    x->surface = c;
                     x->distance *= u;
-                    x->stiffness *= m;
-                    x->dissipation /= u;
-                    x->slip_tolerance *= u;
+                    f->stiffness *= m;
+                    f->dissipation /= u;
+                    f->slip_tolerance *= u;
                     x->effective_mass_inverse /= m;
                     for (i = 0; i < 3; i++)
                         bias[3 * c + (int32_t)i] = u * q.link_bias[3 * c + (int32_t)i];
@@ -848,6 +858,7 @@ static void test_units_change_no_bit(void)
                 q.v_last = v_last;
                 q.link_bias = bias;
                 q.contact = contact;
+                q.surface = surface;
                 other = solve_problem(&q, p.unknowns, &options, v_last);
                 TEST_CHECK(other.result == ICF_RESULT_OK);
                 if (unit < 4 || !IN_FLOAT) {
@@ -870,6 +881,7 @@ static void test_units_change_no_bit(void)
                 free(v_last);
                 free(bias);
                 free(contact);
+                free(surface);
             }
             run_free(&r);
             icfp_free(&p);

@@ -21,13 +21,13 @@ static double slide(int model, double slope, double dt, int steps, double softne
     icf_real v[3] = {0, 0, 0};
     double phi = -m * gravity * cosine / k;
     int step;
-    c->model = model;
-    c->stiffness = R(k);
-    c->friction = R(0.5);
-    c->dissipation = R(5);
-    c->relaxation = R(0.02);
-    c->softness = R(softness);
-    c->near_rigid = 0;
+    surface_of(c)->model = model;
+    surface_of(c)->stiffness = R(k);
+    surface_of(c)->friction = R(0.5);
+    surface_of(c)->dissipation = R(5);
+    surface_of(c)->relaxation = R(0.02);
+    surface_of(c)->softness = R(softness);
+    surface_of(c)->near_rigid = 0;
     for (step = 0; step < steps; step++) {
         memcpy(s->v_last, v, sizeof v);
         s->v_free[0] = v[0] + R(dt * gravity * sine);
@@ -133,12 +133,13 @@ static void test_impact_every_step(void)
             icf_real v[3] = {0, 0, 0};
             double phi = random_between(1e-3, 1e-2);
             int step;
-            c->law = laws[law];
-            c->stiffness = R(barrier ? random_between(1e-3, 10) : random_between(1e3, 1e5));
-            if (laws[law] == ICF_LAW_IPC_BARRIER) c->stiffness *= 1000;
-            c->dissipation = R(trial % 3 ? random_between(0, 2) : 0);
-            c->relaxation = R(trial % 3 ? random_between(0, 0.01) : 0);
-            c->range = R(5e-3);
+            surface_of(c)->law = laws[law];
+            surface_of(c)->stiffness =
+                R(barrier ? random_between(1e-3, 10) : random_between(1e3, 1e5));
+            if (laws[law] == ICF_LAW_IPC_BARRIER) surface_of(c)->stiffness *= 1000;
+            surface_of(c)->dissipation = R(trial % 3 ? random_between(0, 2) : 0);
+            surface_of(c)->relaxation = R(trial % 3 ? random_between(0, 0.01) : 0);
+            surface_of(c)->range = R(5e-3);
             v[2] = R(-random_between(0.1, 4));
             for (step = 0; step < 60; step++) {
                 scalar f;
@@ -195,11 +196,11 @@ static void test_gliding_offset(void)
                 icf_real v[3] = {0, 0, 0};
                 icf_contact_result r;
                 v[0] = s->v_last[0] = s->v_free[0] = R(speed);
-                c->model = model;
-                c->friction = R(mu);
-                c->relaxation = R(tau);
-                c->slip_tolerance = R(1e-6);
-                c->near_rigid = 0;
+                surface_of(c)->model = model;
+                surface_of(c)->friction = R(mu);
+                surface_of(c)->relaxation = R(tau);
+                surface_of(c)->slip_tolerance = R(1e-6);
+                surface_of(c)->near_rigid = 0;
                 /* a part in a thousand, and for |v|_s = |v| - v_s another one in a million */
                 c->distance = R(offset * (inside ? 0.999 : 1.001) + (inside ? -1e-7 : 1e-7));
                 solve_exactly(s, v, NULL);
@@ -237,13 +238,13 @@ static void test_compliance_modulation(void)
         scene_link(s, 3);
         scene_block_unit(s, 0, 1);
         c = scene_contact(s, 0);
-        c->model = model;
-        c->friction = R(mu);
-        c->stiffness = R(k);
-        c->dissipation = R(d);
-        c->relaxation = R(tau);
-        c->softness = R(softness);
-        c->near_rigid = 0;
+        surface_of(c)->model = model;
+        surface_of(c)->friction = R(mu);
+        surface_of(c)->stiffness = R(k);
+        surface_of(c)->dissipation = R(d);
+        surface_of(c)->relaxation = R(tau);
+        surface_of(c)->softness = R(softness);
+        surface_of(c)->near_rigid = 0;
         memset(&r, 0, sizeof r);
         for (step = 0; step < 1500; step++) {
             memcpy(s->v_last, v, sizeof v);
@@ -290,10 +291,10 @@ static void test_stiction_of_sap(void)
         icf_real v[3] = {0, 0, 0};
         icf_contact_result r;
         double w = sqrt(3) / (3 * m), transition = 1e-3 * w * mu * load * dt;
-        c->model = ICF_MODEL_SAP;
-        c->stiffness = R(k);
-        c->relaxation = 0;
-        c->near_rigid = 0;
+        surface_of(c)->model = ICF_MODEL_SAP;
+        surface_of(c)->stiffness = R(k);
+        surface_of(c)->relaxation = 0;
+        surface_of(c)->near_rigid = 0;
         c->distance = R(-load / k);
         s->v_free[0] = R(share * (mu * load * dt / m + transition));
         s->v_free[2] = R(-gravity * dt);
@@ -330,12 +331,12 @@ static void test_near_rigid(void)
                 double b = betas[beta] < 0 ? model == ICF_MODEL_SAP : betas[beta];
                 double w = sqrt(3) / (3 * m);
                 int acts = b > 0 && given;
-                c->model = model;
-                c->friction = 0;
-                c->stiffness = R(k);
-                c->dissipation = 0;
-                c->relaxation = 0;
-                c->near_rigid = R(betas[beta]);
+                surface_of(c)->model = model;
+                surface_of(c)->friction = 0;
+                surface_of(c)->stiffness = R(k);
+                surface_of(c)->dissipation = 0;
+                surface_of(c)->relaxation = 0;
+                surface_of(c)->near_rigid = R(betas[beta]);
                 c->distance = R(-1e-3);
                 solve_exactly(s, v, &stats);
                 r = contact_result(0);
@@ -366,20 +367,21 @@ static void test_by_force(void)
         icf_real v[3] = {0, 0, R(-0.3)};
         icf_contact_result r;
         scalar f;
-        c->by_force = 1;
+        surface_of(c)->by_force = 1;
         c->force = R(f0);
-        c->stiffness = R(k);
-        c->dissipation = R(d);
+        surface_of(c)->stiffness = R(k);
+        surface_of(c)->dissipation = R(d);
         c->distance = R(123); /* not looked at */
         s->v_last[2] = v[2];
         s->v_free[2] = R(-0.3 - dt * gravity);
         solve_exactly(s, v, NULL);
         r = contact_result(0);
         if (k > 0) {
-            icf_contact same = *c;
-            same.by_force = 0;
-            same.distance = R(-f0 / k);
-            f.contact = &same;
+            icf_contact* same = second_scene.contact;
+            scene_copy(&second_scene, s);
+            surface_of(same)->by_force = 0;
+            same->distance = R(-f0 / k);
+            f.contact = same;
             f.m = (wide)m;
             f.dt = (wide)s->p.dt;
             f.v_free = (wide)s->v_free[2];
@@ -399,7 +401,7 @@ static void test_no_stiffness(void)
     scene* s = &first_scene;
     icf_contact* c = scene_point_on_floor(s, 0.01, 1);
     icf_real v[3] = {0, 0, 0};
-    c->stiffness = 0;
+    surface_of(c)->stiffness = 0;
     c->distance = R(-0.1);
     s->v_free[0] = R(0.3);
     s->v_free[2] = R(-2);
@@ -423,7 +425,7 @@ static icf_contact* scene_ball(scene* s, double dt, double* inertia)
     scene_link(s, 6);
     scene_block_arm(s, 0, arm, 1);
     c = scene_contact(s, 0);
-    c->stiffness = R(1e5);
+    surface_of(c)->stiffness = R(1e5);
     c->distance = R(-2 * gravity / 1e5);
     return c;
 }
@@ -446,7 +448,7 @@ static void test_torsion_stops_a_spin(void)
     icf_real v[6] = {0, 0, 0, 0, 0, 0};
     icf_contact_result r;
     int step;
-    c->torsion = R(torsion);
+    surface_of(c)->torsion = R(torsion);
     v[5] = R(start);
     rate = torsion * load / inertia;
     for (step = 1; step <= 200; step++) {
@@ -485,7 +487,7 @@ static void test_rolling_stops_a_ball(void)
         icf_real v[6] = {0, 0, 0, 0, 0, 0};
         icf_contact_result r;
         int step;
-        c->rolling = R(which ? rolling : 0);
+        surface_of(c)->rolling = R(which ? rolling : 0);
         /* rolling along x turns about y */
         v[0] = R(start * radius);
         v[4] = R(start);
@@ -519,10 +521,10 @@ static void test_adhesion_holds_a_mass(void)
     icf_contact_result r;
     double phi = 0;
     int step;
-    c->stiffness = R(k);
-    c->dissipation = R(5);
-    c->adhesion = R(pull);
-    c->adhesion_range = R(1e-3);
+    surface_of(c)->stiffness = R(k);
+    surface_of(c)->dissipation = R(5);
+    surface_of(c)->adhesion = R(pull);
+    surface_of(c)->adhesion_range = R(1e-3);
     memset(&r, 0, sizeof r);
     for (step = 0; step < 600; step++) {
         memcpy(s->v_last, v, sizeof v);
@@ -573,12 +575,12 @@ static void test_conveyor_as_bias_or_surface(void)
     icf_contact* c = scene_point_on_floor(s, dt, m);
     icf_real v[3] = {0, 0, 0}, other[3];
     int step;
-    c->stiffness = R(1e4);
-    c->dissipation = R(5);
+    surface_of(c)->stiffness = R(1e4);
+    surface_of(c)->dissipation = R(5);
     c->distance = R(-m * gravity / 1e4);
-    c->tangent = icf_vec3_make(R(cos(angle)), R(sin(angle)), 0);
+    surface_of(c)->tangent = icf_vec3_make(R(cos(angle)), R(sin(angle)), 0);
     scene_copy(t, s);
-    c->surface_velocity = icf_vec3_make(R(-0.8), R(0.3), 0);
+    surface_of(c)->velocity = icf_vec3_make(R(-0.8), R(0.3), 0);
     t->bias[0] = R(-0.8);
     t->bias[1] = R(0.3);
     for (step = 0; step < 60; step++) {
@@ -620,10 +622,10 @@ static void test_anisotropic_friction(void)
             icf_real v[3] = {0, 0, 0};
             icf_contact_result r;
             double gone, along = direction != 1, across = direction != 0, x, y;
-            c->model = model;
-            c->friction = R(mu1);
-            c->friction2 = R(mu2);
-            c->stiffness = R(1e5);
+            surface_of(c)->model = model;
+            surface_of(c)->friction = R(mu1);
+            surface_of(c)->friction2 = R(mu2);
+            surface_of(c)->stiffness = R(1e5);
             c->distance = R(-gravity / 1e5);
             s->v_last[0] = s->v_free[0] = R(3 * along);
             s->v_last[1] = s->v_free[1] = R(3 * across);
@@ -656,13 +658,13 @@ static void test_static_friction(void)
             icf_real v[3] = {0, 0, 0};
             icf_contact_result r;
             int step;
-            c->model = model;
-            c->friction = R(0.4);
-            c->friction_static = R(0.8);
-            c->stiffness = R(k);
-            c->relaxation = R(0.01);
+            surface_of(c)->model = model;
+            surface_of(c)->friction = R(0.4);
+            surface_of(c)->friction_static = R(0.8);
+            surface_of(c)->stiffness = R(k);
+            surface_of(c)->relaxation = R(0.01);
             c->distance = R(-m * gravity / k);
-            c->near_rigid = 0;
+            surface_of(c)->near_rigid = 0;
             v[0] = R(moving ? 0.5 : 0);
             memset(&r, 0, sizeof r);
             for (step = 0; step < 40; step++) {
@@ -1081,10 +1083,10 @@ static void test_barriers_hold(void)
                     scene_link(s, 3);
                     scene_block_arm(s, 0, arms[k], 1);
                     c = scene_contact(s, k);
-                    c->law = law;
-                    c->stiffness = law == ICF_LAW_IPC_BARRIER ? R(1e4) : R(1e-3);
+                    surface_of(c)->law = law;
+                    surface_of(c)->stiffness = law == ICF_LAW_IPC_BARRIER ? R(1e4) : R(1e-3);
                     c->distance = R(gaps[k]);
-                    c->softness = 0;
+                    surface_of(c)->softness = 0;
                 }
                 s->v_free[0] = R(0.5);
                 s->v_free[2] = R(-speeds[i]);
@@ -1122,9 +1124,9 @@ static void test_barrier_infeasible(void)
     icf_stats stats;
     icf_options o = exact();
     scene_copy(&second_scene, s);
-    c->law = ICF_LAW_IPC_BARRIER;
+    surface_of(c)->law = ICF_LAW_IPC_BARRIER;
     c->distance = R(1e-4);
-    c->stiffness = 1000;
+    surface_of(c)->stiffness = 1000;
 
     /* feasible as it starts, with a bias: solved */
     s->bias[2] = -1;
@@ -1141,7 +1143,7 @@ static void test_barrier_infeasible(void)
     /* overlapped from the start: refused, whatever the velocity */
     s->bias[2] = 0;
     scene_contact(s, 0)->distance = 1;
-    s->contact[1].law = ICF_LAW_LOG_BARRIER;
+    s->surface[1].law = ICF_LAW_LOG_BARRIER;
     s->contact[1].distance = 0;
     v[2] = 5;
     TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_INFEASIBLE);
@@ -1164,20 +1166,20 @@ static void test_hardly_moving(void)
     o.tolerance = R(0.01);
     s->v_free[2] = -1;
     c->impulse_guess.z = 1;
-    c->friction = 0;
-    c->near_rigid = 0;
-    c->law = ICF_LAW_LOG_BARRIER;
+    surface_of(c)->friction = 0;
+    surface_of(c)->near_rigid = 0;
+    surface_of(c)->law = ICF_LAW_LOG_BARRIER;
     c->distance = R(4e-5);
-    c->stiffness = R(1e-4);
-    c->range = R(1e-3);
+    surface_of(c)->stiffness = R(1e-4);
+    surface_of(c)->range = R(1e-3);
     s->bias[2] = R(-5e-3);
     v[2] = R(6e-3);
     TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
     TEST_CHECK(v[2] > R(1e-3)); /* 4e-5 + 0.01 (v - 5e-3) > 0 */
 
-    c->law = ICF_LAW_HUNT_CROSSLEY;
-    c->dissipation = 0;
-    c->stiffness = R(1e6);
+    surface_of(c)->law = ICF_LAW_HUNT_CROSSLEY;
+    surface_of(c)->dissipation = 0;
+    surface_of(c)->stiffness = R(1e6);
     c->distance = R(-1.5e-4);
     v[2] = R(5e-3);
     o.iterations = 0;
@@ -1236,19 +1238,19 @@ static void test_custom_law(void)
             law.k = random_between(1e3, 1e4);
             law.d = trial % 3 ? random_between(0, 3) : 0;
             law.calls = law.broken = 0;
-            c->model = model;
-            c->stiffness = R(law.k);
-            c->dissipation = R(law.d);
+            surface_of(c)->model = model;
+            surface_of(c)->stiffness = R(law.k);
+            surface_of(c)->dissipation = R(law.d);
             c->distance = R(random_between(-5e-3, 2e-3));
             for (i = 0; i < 3; i++) s->v_free[i] = s->v_last[i] = v[i] = R(random_between(-1, 1));
             memcpy(other, v, sizeof v);
             scene_copy(t, s);
-            t->contact[0].law = ICF_LAW_CUSTOM;
-            t->contact[0].custom = custom_evaluate;
-            t->contact[0].user = &law;
+            t->surface[0].law = ICF_LAW_CUSTOM;
+            t->surface[0].custom = custom_evaluate;
+            t->surface[0].user = &law;
             /* it is not the law's business */
-            t->contact[0].stiffness = 1;
-            t->contact[0].dissipation = 1;
+            t->surface[0].stiffness = 1;
+            t->surface[0].dissipation = 1;
             solve_exactly(s, v, NULL);
             solve_exactly(t, other, NULL);
             TEST_CHECK(law.calls > 0);
@@ -1267,9 +1269,9 @@ static void test_custom_law_broken(void)
     icf_real v[3] = {0, 0, R(-0.5)};
     icf_stats stats;
     icf_result result;
-    c->law = ICF_LAW_CUSTOM;
-    c->custom = custom_evaluate;
-    c->user = &law;
+    surface_of(c)->law = ICF_LAW_CUSTOM;
+    surface_of(c)->custom = custom_evaluate;
+    surface_of(c)->user = &law;
     c->distance = R(-1e-3);
     test_assertions_matter = 0;
     result = solve(s, NULL, v, &stats);
@@ -1278,10 +1280,10 @@ static void test_custom_law_broken(void)
                 "a law of NaN gives %s", icf_result_string(result));
     TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
     TEST_CHECK(v[0] == 0 && v[1] == 0 && v[2] == R(-0.5));
-    c->custom = NULL;
+    surface_of(c)->custom = NULL;
     result = solve(s, NULL, v, &stats);
     TEST_CHECK(result == ICF_RESULT_BAD_ARGUMENT);
-    TEST_CHECK(stats.part == ICF_PART_CONTACT && stats.which == 0);
+    TEST_CHECK(stats.part == ICF_PART_SURFACE && stats.which == 0);
 }
 
 TEST_LIST = {

@@ -334,66 +334,70 @@ static int reference_within(const physics* p, const wide v[3], wide eps, wide ou
 // Random contacts
 
 typedef struct setting {
+    icf_surface surface;
     icf_contact contact;
     icf_real dt, w, v0[3];
 } setting;
 
 static int is_barrier(const setting* s)
 {
-    return s->contact.model != ICF_MODEL_SAP &&
-           (s->contact.law == ICF_LAW_IPC_BARRIER || s->contact.law == ICF_LAW_LOG_BARRIER);
+    return s->surface.model != ICF_MODEL_SAP &&
+           (s->surface.law == ICF_LAW_IPC_BARRIER || s->surface.law == ICF_LAW_LOG_BARRIER);
 }
 
 static setting random_setting(int model, int law)
 {
     setting s;
     icf_contact c = icf_default_contact();
+    icf_surface f = icf_default_surface();
     double depth = random_scale(1e-6, 1e-2), choice = random_unit();
-    c.model = model;
-    c.law = law;
+    f.model = model;
+    f.law = law;
     s.dt = real(random_scale(1e-4, 5e-2));
     s.w = real(random_scale(1e-3, 1e2));
-    c.near_rigid = 0;
-    c.stiffness = real(random_scale(1e2, 1e8));
-    c.dissipation = random_below(4) ? real(random_scale(1e-2, 1e3)) : 0;
-    c.relaxation = random_below(4) ? real(random_scale(1e-4, 1e-1)) : 0;
+    f.near_rigid = 0;
+    f.stiffness = real(random_scale(1e2, 1e8));
+    f.dissipation = random_below(4) ? real(random_scale(1e-2, 1e3)) : 0;
+    f.relaxation = random_below(4) ? real(random_scale(1e-4, 1e-1)) : 0;
     c.distance = real(choice < 0.7 ? -depth : choice < 0.8 ? 0 : depth);
     if (model != ICF_MODEL_SAP && (law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER)) {
-        c.range = real(random_scale(1e-5, 1e-2));
-        c.distance = real((double)c.range * random_between(0.01, 1.5));
-        c.stiffness =
+        f.range = real(random_scale(1e-5, 1e-2));
+        c.distance = real((double)f.range * random_between(0.01, 1.5));
+        f.stiffness =
             real(law == ICF_LAW_IPC_BARRIER ? random_scale(1e2, 1e8) : random_scale(1e-3, 1e3));
     }
-    c.friction = random_below(8) ? real(random_scale(0.05, 2)) : 0;
+    f.friction = random_below(8) ? real(random_scale(0.05, 2)) : 0;
     if (model != ICF_MODEL_SAP && random_below(2)) {
-        c.friction2 = random_below(4) ? real(random_scale(0.05, 2)) : 0;
+        f.friction2 = random_below(4) ? real(random_scale(0.05, 2)) : 0;
     }
-    c.slip_tolerance = real(random_scale(1e-5, 1e-2));
-    c.softness = model == ICF_MODEL_SAP || random_below(2) ? real(random_scale(1e-4, 1e-2)) : 0;
+    f.slip_tolerance = real(random_scale(1e-5, 1e-2));
+    f.softness = model == ICF_MODEL_SAP || random_below(2) ? real(random_scale(1e-4, 1e-2)) : 0;
     s.v0[0] = real(random_below(3) ? random_between(-1, 1) : 0);
     s.v0[1] = real(random_below(3) ? random_between(-1, 1) : 0);
     s.v0[2] = real(random_sign() * random_scale(1e-4, 1));
     if (!random_below(4)) {
-        c.adhesion = real(random_scale(0.01, 100));
-        c.adhesion_range = 1;
+        f.adhesion = real(random_scale(0.01, 100));
+        f.adhesion_range = 1;
     }
     s.contact = c;
+    s.surface = f;
     return s;
 }
 
 static physics physics_of(const setting* s, const icf_contact_term* term)
 {
     const icf_contact* c = &s->contact;
+    const icf_surface* f = &s->surface;
     physics p;
-    p.model = c->model;
-    p.law = c->law;
-    p.by_force = c->by_force;
+    p.model = f->model;
+    p.law = f->law;
+    p.by_force = f->by_force;
     p.dt = (wide)s->dt;
     p.distance = (wide)c->distance;
-    p.k = (wide)c->stiffness;
-    p.d = (wide)c->dissipation;
-    p.tau = (wide)c->relaxation;
-    p.range = (wide)c->range;
+    p.k = (wide)f->stiffness;
+    p.d = (wide)f->dissipation;
+    p.tau = (wide)f->relaxation;
+    p.range = (wide)f->range;
     p.force = (wide)c->force;
     p.mu1 = (wide)term->mu1;
     p.mu2 = (wide)term->mu2;
@@ -419,9 +423,9 @@ static icf_contact_term make(const setting* s)
     icf_contact_term term;
     icf_result result;
     memset(&term, 0, sizeof term);
-    result = icf_contact_term_make(&s->contact, s->dt, s->w, s->v0, &term);
-    TEST_ASSERT_(result == ICF_RESULT_OK, "%s, %s: %s", model_names[s->contact.model],
-                 law_names[s->contact.law], icf_result_string(result));
+    result = icf_contact_term_make(&s->surface, &s->contact, s->dt, s->w, s->v0, &term);
+    TEST_ASSERT_(result == ICF_RESULT_OK, "%s, %s: %s", model_names[s->surface.model],
+                 law_names[s->surface.law], icf_result_string(result));
     TEST_MSG("seed %u", SEED);
     return term;
 }
@@ -719,12 +723,13 @@ static void test_golden_made(void)
         if (g.p.model == ICF_MODEL_SAP) continue;
         memset(&s, 0, sizeof s);
         s.contact = icf_default_contact();
-        s.contact.model = g.p.model;
-        s.contact.law = g.p.law;
+        s.surface = icf_default_surface();
+        s.surface.model = g.p.model;
+        s.surface.law = g.p.law;
         s.contact.distance = real(g.p.distance);
-        s.contact.stiffness = real(g.p.k);
-        s.contact.dissipation = real(g.p.d);
-        if (g.p.range > 0) s.contact.range = real(g.p.range);
+        s.surface.stiffness = real(g.p.k);
+        s.surface.dissipation = real(g.p.d);
+        if (g.p.range > 0) s.surface.range = real(g.p.range);
         s.dt = real(g.p.dt);
         s.w = 1;
         if (is_barrier(&s) && s.contact.distance <= 0) continue;
@@ -782,21 +787,22 @@ static void test_random_points(void)
 static void special(setting* s, int what)
 {
     icf_contact* c = &s->contact;
+    icf_surface* f = &s->surface;
     switch (what) {
-    case 1: c->distance = is_barrier(s) ? c->range : 0; break;
+    case 1: c->distance = is_barrier(s) ? f->range : 0; break;
     case 2: c->distance = real(random_scale(1e-9, 1e-1)); break;
-    case 3: c->dissipation = c->relaxation = 0; break;
-    case 4: c->friction = c->friction2 = 0; break;
-    case 5: c->friction = real(1e-3); break;
-    case 6: c->friction = 100; break;
-    case 7: c->stiffness = real(1e12); break;
-    case 8: c->stiffness = real(1e-6); break;
-    case 9: c->dissipation = c->relaxation = real(1e4); break;
-    case 10: c->dissipation = c->relaxation = real(1e-6); break;
+    case 3: f->dissipation = f->relaxation = 0; break;
+    case 4: f->friction = f->friction2 = 0; break;
+    case 5: f->friction = real(1e-3); break;
+    case 6: f->friction = 100; break;
+    case 7: f->stiffness = real(1e12); break;
+    case 8: f->stiffness = real(1e-6); break;
+    case 9: f->dissipation = f->relaxation = real(1e4); break;
+    case 10: f->dissipation = f->relaxation = real(1e-6); break;
     case 11: s->dt = real(1e-6); break;
     case 12: s->dt = 1; break;
-    case 13: c->slip_tolerance = real(1e-8); break;
-    case 14: c->slip_tolerance = 10; break;
+    case 13: f->slip_tolerance = real(1e-8); break;
+    case 14: f->slip_tolerance = 10; break;
     case 15:
         if (!is_barrier(s)) c->distance = real(-1e-12);
         break;
@@ -822,7 +828,7 @@ static void test_special_points(void)
                     setting s = random_setting(model, law);
                     special(&s, a);
                     special(&s, b);
-                    if (s.contact.model == ICF_MODEL_SAP) s.contact.friction2 = -1;
+                    if (s.surface.model == ICF_MODEL_SAP) s.surface.friction2 = -1;
                     compared += check_everywhere(&s, "special");
                     all += SLIPS * PLACES;
                 }
@@ -886,15 +892,15 @@ static void test_units_change_no_bit(void)
                 if (law == ICF_LAW_LOG_BARRIER && model != ICF_MODEL_SAP) stiffness = energy;
                 t.dt = real((double)s.dt * time);
                 t.w = real((double)s.w / mass);
-                t.contact.stiffness = real((double)s.contact.stiffness * stiffness);
+                t.surface.stiffness = real((double)s.surface.stiffness * stiffness);
                 t.contact.distance = real((double)s.contact.distance * length);
-                t.contact.range = real((double)s.contact.range * length);
-                t.contact.adhesion_range = real((double)s.contact.adhesion_range * length);
-                t.contact.adhesion = real((double)s.contact.adhesion * force);
-                t.contact.dissipation = real((double)s.contact.dissipation / speed);
-                t.contact.relaxation = real((double)s.contact.relaxation * time);
-                t.contact.slip_tolerance = real((double)s.contact.slip_tolerance * speed);
-                if (random_below(2)) s.contact.near_rigid = t.contact.near_rigid = 1;
+                t.surface.range = real((double)s.surface.range * length);
+                t.surface.adhesion_range = real((double)s.surface.adhesion_range * length);
+                t.surface.adhesion = real((double)s.surface.adhesion * force);
+                t.surface.dissipation = real((double)s.surface.dissipation / speed);
+                t.surface.relaxation = real((double)s.surface.relaxation * time);
+                t.surface.slip_tolerance = real((double)s.surface.slip_tolerance * speed);
+                if (random_below(2)) s.surface.near_rigid = t.surface.near_rigid = 1;
                 for (j = 0; j < 3; j++) t.v0[j] = real((double)s.v0[j] * speed);
                 term = make(&s);
                 other = make(&t);
@@ -1121,7 +1127,7 @@ static void test_hessian_shape(void)
                 icf_real v[3], h[9];
                 wide c[9], tolerance = 32 * (wide)EPS, determinant;
                 if (i % 2) special(&s, 1 + random_below(SPECIALS - 1));
-                if (model == ICF_MODEL_SAP) s.contact.friction2 = -1;
+                if (model == ICF_MODEL_SAP) s.surface.friction2 = -1;
                 term = make(&s);
                 p = physics_of(&s, &term);
                 velocity_at(&s, &p, random_below(SLIPS), random_below(PLACES), v);
@@ -1233,7 +1239,7 @@ static void test_open_is_zero(void)
                 physics p;
                 icf_real v[3];
                 wide w[3], g[2], h[3], out[OUTPUTS], end;
-                s.contact.adhesion = 0;
+                s.surface.adhesion = 0;
                 if (i % 2) special(&s, random_below(11));
                 term = make(&s);
                 p = physics_of(&s, &term);
@@ -1273,8 +1279,8 @@ static void test_no_force(void)
                 icf_contact_term term;
                 icf_real v[3];
                 wide out[OUTPUTS];
-                s.contact.adhesion = 0;
-                s.contact.stiffness = 0;
+                s.surface.adhesion = 0;
+                s.surface.stiffness = 0;
                 term = make(&s);
                 TEST_CHECK(term.impulse0 == 0);
                 for (j = 0; j < 3; j++) v[j] = real(random_between(-1, 1));
@@ -1290,7 +1296,7 @@ static void test_no_force(void)
         physics p;
         icf_real v[3] = {1, 2, 0};
         wide out[OUTPUTS];
-        s.contact.adhesion = 0;
+        s.surface.adhesion = 0;
         s.contact.distance = real(random_scale(1e-6, 1e-2));
         term = make(&s);
         p = physics_of(&s, &term);
@@ -1342,14 +1348,14 @@ static void test_start_of_step(void)
             if (i % 5 == 0) s.v0[2] = 0;
             n = start_impulse(&s, &allowed);
             acting += n > 0;
-            mu = wide_max((wide)s.contact.friction,
-                          s.contact.friction2 < 0 ? 0 : (wide)s.contact.friction2);
-            vs = (wide)s.contact.slip_tolerance;
-            sigma = (wide)s.contact.softness;
+            mu = wide_max((wide)s.surface.friction,
+                          s.surface.friction2 < 0 ? 0 : (wide)s.surface.friction2);
+            vs = (wide)s.surface.slip_tolerance;
+            sigma = (wide)s.surface.softness;
             for (model = 0; model < 2; model++) {
                 icf_contact_term term;
                 wide soft = sigma * (wide)s.w * mu * n, eps = mu * wide_max(vs, soft);
-                s.contact.model = model;
+                s.surface.model = model;
                 term = make(&s);
                 if (model == ICF_MODEL_LAGGED) check_near(term.impulse0, n, allowed, "gamma_n0");
                 TEST_CHECK(term.eps > 0);
@@ -1361,9 +1367,9 @@ static void test_start_of_step(void)
                 }
                 TEST_CHECK(term.model == model);
                 TEST_CHECK(!term.bounded);
-                TEST_CHECK(term.mu1 == s.contact.friction);
+                TEST_CHECK(term.mu1 == s.surface.friction);
                 TEST_CHECK(term.mu2 ==
-                           (s.contact.friction2 < 0 ? s.contact.friction : s.contact.friction2));
+                           (s.surface.friction2 < 0 ? s.surface.friction : s.surface.friction2));
             }
         }
     }
@@ -1376,13 +1382,13 @@ static void test_start_clamps(void)
 {
     setting s = random_setting(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
     int law;
-    s.contact.stiffness = 1000;
-    s.contact.dissipation = 4;
-    s.contact.relaxation = real(0.0078125);
-    s.contact.adhesion = 0;
+    s.surface.stiffness = 1000;
+    s.surface.dissipation = 4;
+    s.surface.relaxation = real(0.0078125);
+    s.surface.adhesion = 0;
     s.dt = real(0.015625);
     for (law = ICF_LAW_HUNT_CROSSLEY; law <= ICF_LAW_KELVIN_VOIGT; law++) {
-        s.contact.law = law;
+        s.surface.law = law;
         s.contact.distance = real(-0.0625);
         s.v0[2] = law == ICF_LAW_KELVIN_VOIGT ? 8 : real(0.25);
         TEST_CHECK(make(&s).impulse0 == 0);
@@ -1399,11 +1405,11 @@ static void test_start_clamps(void)
     /* the numbers by hand: phi0 = -1/16, v0 = 1/8 */
     s.contact.distance = real(-0.0625);
     s.v0[2] = real(0.125);
-    s.contact.law = ICF_LAW_HUNT_CROSSLEY; /* 1000 / 16 (1 - 1/2) / 64 */
+    s.surface.law = ICF_LAW_HUNT_CROSSLEY; /* 1000 / 16 (1 - 1/2) / 64 */
     check_near(make(&s).impulse0, 1000.0L / 2048, 4 * (wide)EPS, "Hunt & Crossley");
-    s.contact.law = ICF_LAW_HERTZ; /* 1000 / 64 (1 - 1/2) / 64 */
+    s.surface.law = ICF_LAW_HERTZ; /* 1000 / 64 (1 - 1/2) / 64 */
     check_near(make(&s).impulse0, 1000.0L / 8192, 4 * (wide)EPS, "Hertz");
-    s.contact.law = ICF_LAW_KELVIN_VOIGT; /* 1000 (1/16 - 1/1024) / 64 */
+    s.surface.law = ICF_LAW_KELVIN_VOIGT; /* 1000 (1/16 - 1/1024) / 64 */
     check_near(make(&s).impulse0, 1000.0L * 63 / 65536, 4 * (wide)EPS, "Kelvin-Voigt");
 }
 
@@ -1415,10 +1421,10 @@ static void test_sap_numbers(void)
         setting s = random_setting(ICF_MODEL_SAP, random_below(LAWS));
         icf_contact_term term;
         wide dt = (wide)s.dt, tau, k, beta, bound, soft, rn, vhat;
-        s.contact.near_rigid = i % 3 ? real(random_scale(0.1, 2)) : -1;
-        beta = i % 3 ? (wide)s.contact.near_rigid : 1; /* the default */
-        tau = (wide)s.contact.relaxation;
-        k = (wide)s.contact.stiffness;
+        s.surface.near_rigid = i % 3 ? real(random_scale(0.1, 2)) : -1;
+        beta = i % 3 ? (wide)s.surface.near_rigid : 1; /* the default */
+        tau = (wide)s.surface.relaxation;
+        k = (wide)s.surface.stiffness;
         bound = beta * beta * (wide)s.w / (4 * PI * PI);
         soft = 1 / (dt * k * (dt + tau));
         rn = wide_max(bound, soft);
@@ -1426,8 +1432,8 @@ static void test_sap_numbers(void)
         term = make(&s);
         check_near(term.normal.scale, 1 / rn, 16 * (wide)EPS / rn, "1 / R_n");
         check_near(term.normal.vhat, vhat, 8 * (wide)EPS * wide_abs(vhat), "vhat");
-        check_near(term.rt, (wide)s.contact.softness * (wide)s.w,
-                   4 * (wide)EPS * (wide)s.contact.softness * (wide)s.w, "R_t");
+        check_near(term.rt, (wide)s.surface.softness * (wide)s.w,
+                   4 * (wide)EPS * (wide)s.surface.softness * (wide)s.w, "R_t");
         if (bound > soft * 1.001L) {
             TEST_CHECK(term.bounded == 1);
             acts++;
@@ -1453,14 +1459,14 @@ static void test_near_rigid(void)
             wide dt = (wide)s.dt, k, beta, most;
             icf_real v[3];
             physics p;
-            s.contact.near_rigid = -1;
-            s.contact.stiffness = real(random_scale(1e2, 1e12));
-            k = (wide)s.contact.stiffness;
+            s.surface.near_rigid = -1;
+            s.surface.stiffness = real(random_scale(1e2, 1e12));
+            k = (wide)s.surface.stiffness;
             free = make(&s);
             TEST_CHECK(free.bounded == 0);
             check_near(free.normal.scale, k * dt * dt, 8 * (wide)EPS * k * dt * dt, "dt^2 k");
-            s.contact.near_rigid = real(random_scale(0.05, 2));
-            beta = (wide)s.contact.near_rigid;
+            s.surface.near_rigid = real(random_scale(0.05, 2));
+            beta = (wide)s.surface.near_rigid;
             most = wide_square(2 * PI / (beta * dt)) / (wide)s.w;
             if (wide_abs(most / k - 1) < 0.001L) continue;
             bounded = make(&s);
@@ -1471,8 +1477,8 @@ static void test_near_rigid(void)
                 not ++;
             /* one with the smaller stiffness is the same contact */
             t = s;
-            t.contact.near_rigid = 0;
-            t.contact.stiffness = real(wide_min(k, most));
+            t.surface.near_rigid = 0;
+            t.surface.stiffness = real(wide_min(k, most));
             same = make(&t);
             p = physics_of(&t, &same);
             check_near(bounded.normal.scale, wide_min(k, most) * dt * dt,
@@ -1492,30 +1498,30 @@ static void test_near_rigid(void)
         setting s = random_setting(i % 2, ICF_LAW_KELVIN_VOIGT);
         icf_contact_term term;
         wide dt = (wide)s.dt, tau, spring, most;
-        s.contact.near_rigid = 1;
-        s.contact.stiffness = real(random_scale(1e2, 1e10));
-        tau = (wide)s.contact.relaxation;
+        s.surface.near_rigid = 1;
+        s.surface.stiffness = real(random_scale(1e2, 1e10));
+        tau = (wide)s.surface.relaxation;
         term = make(&s);
         spring = (wide)term.normal.scale / (dt * (dt + tau));
         most = wide_square(2 * PI / dt) / (wide)s.w;
         TEST_CHECK(spring <= most * (1 + 16 * (wide)EPS));
         if (term.bounded)
-            TEST_CHECK(spring < (wide)s.contact.stiffness);
+            TEST_CHECK(spring < (wide)s.surface.stiffness);
         else
-            check_near(real(spring), (wide)s.contact.stiffness,
-                       16 * (wide)EPS * (wide)s.contact.stiffness, "an unbounded stiffness");
-        if ((wide)s.contact.stiffness > most * 1.001L) TEST_CHECK(term.bounded == 1);
+            check_near(real(spring), (wide)s.surface.stiffness,
+                       16 * (wide)EPS * (wide)s.surface.stiffness, "an unbounded stiffness");
+        if ((wide)s.surface.stiffness > most * 1.001L) TEST_CHECK(term.bounded == 1);
     }
     for (i = 0; i < 200; i++) { /* Hertz: of small swings about the start of the step */
         setting s = random_setting(i % 2, ICF_LAW_HERTZ);
         icf_contact_term term;
         wide dt = (wide)s.dt, wanted, spring, most = wide_square(2 * PI / dt) / (wide)s.w;
-        s.contact.near_rigid = 1;
-        s.contact.stiffness = real(random_scale(1e2, 1e10));
+        s.surface.near_rigid = 1;
+        s.surface.stiffness = real(random_scale(1e2, 1e10));
         s.contact.distance = real(-random_scale(1e-6, 1e-2));
         term = make(&s);
         spring = 1.5L * sqrtl(-(wide)s.contact.distance);
-        wanted = spring * (wide)s.contact.stiffness;
+        wanted = spring * (wide)s.surface.stiffness;
         spring *= (wide)term.normal.scale / (dt * dt * sqrtl(dt));
         if (wide_abs(wanted / most - 1) < 0.001L) continue;
         TEST_CHECK(term.bounded == (wanted > most));
@@ -1533,16 +1539,16 @@ static void test_static_friction(void)
     for (model = 0; model < MODELS; model++) {
         for (i = 0; i < 20; i++) {
             setting s = random_setting(model, ICF_LAW_HUNT_CROSSLEY);
-            double slip, angle = random_between(0, 6.28), vs = (double)s.contact.slip_tolerance;
+            double slip, angle = random_between(0, 6.28), vs = (double)s.surface.slip_tolerance;
             wide dynamic, still, last = 0, ratio;
             icf_contact_term term;
-            s.contact.friction = real(random_scale(0.1, 1));
-            s.contact.friction_static = real((double)s.contact.friction * random_between(1.05, 3));
-            s.contact.friction2 =
+            s.surface.friction = real(random_scale(0.1, 1));
+            s.surface.friction_static = real((double)s.surface.friction * random_between(1.05, 3));
+            s.surface.friction2 =
                 model != ICF_MODEL_SAP && i % 2 ? real(random_scale(0.1, 1)) : (icf_real)-1;
-            dynamic = (wide)s.contact.friction;
-            still = (wide)s.contact.friction_static;
-            ratio = s.contact.friction2 < 0 ? 1 : (wide)s.contact.friction2 / dynamic;
+            dynamic = (wide)s.surface.friction;
+            still = (wide)s.surface.friction_static;
+            ratio = s.surface.friction2 < 0 ? 1 : (wide)s.surface.friction2 / dynamic;
             s.v0[0] = s.v0[1] = 0;
             term = make(&s);
             check_near(term.mu1, still, 8 * (wide)EPS * still, "mu without slip");
@@ -1570,7 +1576,7 @@ static void test_static_friction(void)
             TEST_CHECK((wide)make(&s).mu1 < dynamic + (still - dynamic) * 0.1L);
             /* eps goes with the coefficient that is used */
             if (model != ICF_MODEL_SAP) {
-                s.contact.softness = 0;
+                s.surface.softness = 0;
                 term = make(&s);
                 check_near(term.eps, wide_max((wide)term.mu1, (wide)term.mu2) * (wide)vs,
                            8 * (wide)EPS * wide_max((wide)term.mu1, (wide)term.mu2) * (wide)vs,
@@ -1588,12 +1594,12 @@ static void test_static_friction_range(void)
     for (model = 0; model < MODELS; model++) {
         for (i = 0; i < 20; i++) {
             setting s = random_setting(model, ICF_LAW_HUNT_CROSSLEY);
-            wide still, dynamic, vs = (wide)s.contact.slip_tolerance;
-            s.contact.friction = real(random_scale(0.1, 1));
-            s.contact.friction_static = real((double)s.contact.friction * random_between(1.05, 3));
-            s.contact.friction2 = -1;
-            dynamic = (wide)s.contact.friction;
-            still = (wide)s.contact.friction_static;
+            wide still, dynamic, vs = (wide)s.surface.slip_tolerance;
+            s.surface.friction = real(random_scale(0.1, 1));
+            s.surface.friction_static = real((double)s.surface.friction * random_between(1.05, 3));
+            s.surface.friction2 = -1;
+            dynamic = (wide)s.surface.friction;
+            still = (wide)s.surface.friction_static;
             for (j = 0; j <= 40; j++) {
                 double angle = random_between(0, 6.28);
                 wide t, mu;
@@ -1621,13 +1627,13 @@ static void test_adhesion_pulls_evenly(void)
                 physics p;
                 icf_real v[3];
                 wide a[OUTPUTS], b[OUTPUTS], pull;
-                s.contact.adhesion = real(random_scale(0.1, 100));
-                s.contact.adhesion_range = s.contact.distance; /* still within */
+                s.surface.adhesion = real(random_scale(0.1, 100));
+                s.surface.adhesion_range = s.contact.distance; /* still within */
                 t = s;
-                t.contact.adhesion = 0;
+                t.surface.adhesion = 0;
                 with = make(&s);
                 without = make(&t);
-                pull = (wide)s.dt * (wide)s.contact.adhesion;
+                pull = (wide)s.dt * (wide)s.surface.adhesion;
                 check_near(with.adhesion, pull, 4 * (wide)EPS * pull, "dt times the pull");
                 TEST_CHECK(without.adhesion == 0);
                 TEST_CHECK(with.impulse0 == without.impulse0);
@@ -1644,9 +1650,9 @@ static void test_adhesion_pulls_evenly(void)
                     if (shift == 0) TEST_CHECK(a[j] == b[j]);
                 }
                 /* out of range */
-                s.contact.adhesion_range = real((wide)s.contact.distance -
+                s.surface.adhesion_range = real((wide)s.contact.distance -
                                                 1e-3L * wide_abs((wide)s.contact.distance) - 1e-9L);
-                if (s.contact.adhesion_range < 0) continue;
+                if (s.surface.adhesion_range < 0) continue;
                 with = make(&s);
                 TEST_CHECK(with.adhesion == 0);
             }
@@ -1666,12 +1672,12 @@ static void test_by_force(void)
             icf_contact_term by_distance, by_force;
             physics p, q;
             by_distance = make(&s);
-            s.contact.by_force = 1;
-            s.contact.force = real(-(wide)s.contact.stiffness * (wide)s.contact.distance);
+            s.surface.by_force = 1;
+            s.contact.force = real(-(wide)s.surface.stiffness * (wide)s.contact.distance);
             /* the distance is not to be looked at */
             s.contact.distance = real(random_between(-1, 1));
             by_force = make(&s);
-            if (s.contact.adhesion > 0 && s.contact.adhesion_range > 0) {
+            if (s.surface.adhesion > 0 && s.surface.adhesion_range > 0) {
                 TEST_CHECK(by_force.adhesion == by_distance.adhesion);
             }
             check_near(by_force.impulse0, (wide)by_distance.impulse0,
@@ -1707,10 +1713,10 @@ static void test_by_force_damped(void)
             physics p;
             icf_real v[3];
             int slip, place;
-            s.contact.stiffness = t.contact.stiffness = real(ldexp(1, random_below(20)));
-            t.contact.by_force = 1;
-            t.contact.force = -s.contact.distance * s.contact.stiffness;
-            t.contact.distance = s.contact.adhesion > 0 ? s.contact.distance : 1;
+            s.surface.stiffness = t.surface.stiffness = real(ldexp(1, random_below(20)));
+            t.surface.by_force = 1;
+            t.contact.force = -s.contact.distance * s.surface.stiffness;
+            t.contact.distance = s.surface.adhesion > 0 ? s.contact.distance : 1;
             by_distance = make(&s);
             by_force = make(&t);
             check_near(by_force.impulse0, (wide)by_distance.impulse0,
@@ -1741,17 +1747,17 @@ static void test_constant_force(void)
             icf_real v[3], low[3];
             wide n, allowed, out[OUTPUTS], before[OUTPUTS], w[3], rise;
             int j, slip, place;
-            s.contact.by_force = 1;
-            s.contact.stiffness = 0;
+            s.surface.by_force = 1;
+            s.surface.stiffness = 0;
             s.contact.force = real(i % 5 ? random_scale(1e-3, 1e4) : -10);
-            s.contact.adhesion = 0;
-            s.contact.dissipation = i % 2 ? real(random_scale(0.1, 100)) : 0;
+            s.surface.adhesion = 0;
+            s.surface.dissipation = i % 2 ? real(random_scale(0.1, 100)) : 0;
             n = start_impulse(&s, &allowed);
             term = make(&s);
             if (model == ICF_MODEL_LAGGED) check_near(term.impulse0, n, allowed, "gamma_n0");
             p = physics_of(&s, &term);
             p.distance = 0;
-            if (s.contact.dissipation > 0) {
+            if (s.surface.dissipation > 0) {
                 for (slip = 0; slip < SLIPS; slip++) {
                     for (place = 0; place < PLACES; place++) {
                         velocity_at(&s, &p, slip, place, v);
@@ -1811,13 +1817,13 @@ static void test_normal_switch(void)
             setting s = random_setting(ICF_MODEL_LAGGED, law);
             wide end = 0, last[3] = {0, 0, 0};
             double x = random_scale(1e-3, 10);
-            s.contact.dissipation = real(random_scale(1e-2, 1e3));
+            s.surface.dissipation = real(random_scale(1e-2, 1e3));
             for (side = -2; side <= 2; side++) {
                 icf_contact_term term;
                 physics p;
                 icf_real out[3], v;
                 wide expected[3], moved[3], noise;
-                s.contact.distance = real(-(wide)s.dt / (wide)s.contact.dissipation *
+                s.contact.distance = real(-(wide)s.dt / (wide)s.surface.dissipation *
                                           (1 + (wide)side * 4 * (wide)EPS));
                 term = make(&s);
                 p = physics_of(&s, &term);
@@ -1849,7 +1855,7 @@ static void test_normal_alone(void)
             setting s = random_setting(ICF_MODEL_LAGGED, law);
             icf_contact_term term;
             physics p;
-            s.contact.adhesion = 0;
+            s.surface.adhesion = 0;
             term = make(&s);
             p = physics_of(&s, &term);
             for (place = 0; place < PLACES; place++) {
@@ -1875,10 +1881,10 @@ static void test_normal_alone(void)
 static setting barrier(int law, wide distance, wide range)
 {
     setting s = random_setting(ICF_MODEL_LAGGED, law);
-    s.contact.adhesion = 0;
+    s.surface.adhesion = 0;
     s.contact.distance = real(distance);
-    s.contact.range = real(range);
-    s.contact.stiffness = 1;
+    s.surface.range = real(range);
+    s.surface.stiffness = 1;
     s.dt = real(0.015625);
     return s;
 }
@@ -1983,7 +1989,7 @@ static void test_infeasible_has_no_force(void)
                 icf_real v[3], cost, impulse[3], hessian[9], n[3];
                 wide w[3], g[2], h[3], edge;
                 icf_result result;
-                if (i % 2) s.contact.adhesion = 0;
+                if (i % 2) s.surface.adhesion = 0;
                 term = make(&s);
                 p = physics_of(&s, &term);
                 for (j = 0; j < 2; j++) v[j] = real(random_below(2) ? random_between(-1, 1) : 0);
@@ -2021,14 +2027,14 @@ static void test_infeasible_has_no_force(void)
                 memset(&term, 0xC5, sizeof term);
                 memcpy(&copy, &term, sizeof term);
                 s.contact.distance = real(i % 2 ? -random_scale(1e-9, 1) : 0);
-                result = icf_contact_term_make(&s.contact, s.dt, s.w, s.v0, &term);
+                result = icf_contact_term_make(&s.surface, &s.contact, s.dt, s.w, s.v0, &term);
                 TEST_CHECK(result == ICF_RESULT_INFEASIBLE);
                 TEST_CHECK(!memcmp(&copy, &term, sizeof term));
                 /* which is nothing to SAP: its law is another */
-                s.contact.model = ICF_MODEL_SAP;
-                s.contact.friction2 = -1;
-                s.contact.softness = real(1e-3);
-                result = icf_contact_term_make(&s.contact, s.dt, s.w, s.v0, &term);
+                s.surface.model = ICF_MODEL_SAP;
+                s.surface.friction2 = -1;
+                s.surface.softness = real(1e-3);
+                result = icf_contact_term_make(&s.surface, &s.contact, s.dt, s.w, s.v0, &term);
                 TEST_CHECK(result == ICF_RESULT_OK);
             }
         }
@@ -2059,8 +2065,8 @@ static void test_sap_projection(void)
         setting s = random_setting(ICF_MODEL_SAP, ICF_LAW_KELVIN_VOIGT);
         icf_contact_term term;
         physics p;
-        s.contact.adhesion = 0;
-        if (i % 2) s.contact.near_rigid = 1;
+        s.surface.adhesion = 0;
+        if (i % 2) s.surface.near_rigid = 1;
         term = make(&s);
         p = physics_of(&s, &term);
         p.rn = 1 / (wide)term.normal.scale;
@@ -2202,9 +2208,9 @@ static void test_sap_borders(void)
         physics p;
         wide vr, angle = (wide)random_between(0, 6.28), u, a[OUTPUTS], b[OUTPUTS], move, top = 0;
         icf_real v[3], w[3];
-        s.contact.adhesion = 0;
+        s.surface.adhesion = 0;
         s.contact.distance = real(-random_scale(1e-5, 1e-2));
-        if (!(s.contact.friction > 0)) s.contact.friction = 1;
+        if (!(s.surface.friction > 0)) s.surface.friction = 1;
         term = make(&s);
         p = physics_of(&s, &term);
         for (border = 0; border < 2; border++) {
@@ -2319,11 +2325,11 @@ static void own_law_function(void* user, icf_real dt, icf_real distance, icf_rea
 static own_law own_from(const setting* s)
 {
     own_law own;
-    own.law = s->contact.law;
-    own.k = s->contact.stiffness;
-    own.d = s->contact.dissipation;
-    own.tau = s->contact.relaxation;
-    own.range = s->contact.range;
+    own.law = s->surface.law;
+    own.k = s->surface.stiffness;
+    own.d = s->surface.dissipation;
+    own.tau = s->surface.relaxation;
+    own.range = s->surface.range;
     own.mistake = RIGHT;
     own.calls = 0;
     return own;
@@ -2351,9 +2357,9 @@ static void test_custom_law(void)
                     allowed += p.dt * p.k * blur * (law == ICF_LAW_HERTZ ? sqrtl(blur) : 1) *
                                wide_max(1, 1 - p.d * (wide)s.v0[2]);
                 }
-                t.contact.law = ICF_LAW_CUSTOM;
-                t.contact.custom = own_law_function;
-                t.contact.user = &own;
+                t.surface.law = ICF_LAW_CUSTOM;
+                t.surface.custom = own_law_function;
+                t.surface.user = &own;
                 custom = make(&t);
                 if (model == ICF_MODEL_LAGGED) check_near(custom.impulse0, n, allowed, "gamma_n0");
                 TEST_CHECK(own.calls > 0);
@@ -3009,21 +3015,23 @@ static void test_holonomic_scales_with_mass(void)
 static void test_defaults_are_as_promised(void)
 {
     icf_contact c = icf_default_contact();
+    icf_surface f = icf_default_surface();
     int kind;
-    TEST_CHECK(c.link == 0 && c.model == ICF_MODEL_LAGGED && c.law == ICF_LAW_HUNT_CROSSLEY);
+    TEST_CHECK(c.link == 0 && c.surface == 0 && c.weight == 1 && f.model == ICF_MODEL_LAGGED &&
+               f.law == ICF_LAW_HUNT_CROSSLEY);
     TEST_CHECK(c.point.x == 0 && c.point.y == 0 && c.point.z == 0);
     TEST_CHECK(c.normal.x == 0 && c.normal.y == 0 && c.normal.z == 1);
-    TEST_CHECK(c.tangent.x == 0 && c.tangent.y == 0 && c.tangent.z == 0);
-    TEST_CHECK(c.surface_velocity.x == 0 && c.surface_velocity.y == 0 && c.surface_velocity.z == 0);
-    TEST_CHECK(c.distance == 0 && c.stiffness == ICF_R(1e6) && c.dissipation == 10);
-    TEST_CHECK(c.relaxation == ICF_R(0.01) && c.range == ICF_R(1e-3));
-    TEST_CHECK(c.by_force == 0 && c.force == 0 && c.near_rigid < 0);
-    TEST_CHECK(c.adhesion == 0 && c.adhesion_range == 0);
-    TEST_CHECK(c.friction == ICF_R(0.5) && c.friction2 < 0 && c.friction_static < 0);
-    TEST_CHECK(c.slip_tolerance == ICF_R(1e-4) && c.softness == ICF_R(1e-3));
+    TEST_CHECK(f.tangent.x == 0 && f.tangent.y == 0 && f.tangent.z == 0);
+    TEST_CHECK(f.velocity.x == 0 && f.velocity.y == 0 && f.velocity.z == 0);
+    TEST_CHECK(c.distance == 0 && f.stiffness == ICF_R(1e6) && f.dissipation == 10);
+    TEST_CHECK(f.relaxation == ICF_R(0.01) && f.range == ICF_R(1e-3));
+    TEST_CHECK(f.by_force == 0 && c.force == 0 && f.near_rigid < 0);
+    TEST_CHECK(f.adhesion == 0 && f.adhesion_range == 0);
+    TEST_CHECK(f.friction == ICF_R(0.5) && f.friction2 < 0 && f.friction_static < 0);
+    TEST_CHECK(f.slip_tolerance == ICF_R(1e-4) && f.softness == ICF_R(1e-3));
     TEST_CHECK(c.effective_mass_inverse == 0);
-    TEST_CHECK(c.torsion == 0 && c.rolling == 0 && c.spin_tolerance == ICF_R(1e-3));
-    TEST_CHECK(c.custom == NULL && c.user == NULL);
+    TEST_CHECK(f.torsion == 0 && f.rolling == 0 && f.spin_tolerance == ICF_R(1e-3));
+    TEST_CHECK(f.custom == NULL && f.user == NULL);
     for (kind = 0; kind < ROW_KINDS; kind++) {
         icf_row r = icf_default_row((icf_row_kind)kind);
         TEST_CHECK(r.kind == kind && r.link == 0 && r.row == 0);
@@ -3042,22 +3050,22 @@ static void test_defaults_are_as_promised(void)
     {
         icf_real v0[3] = {0, 0, 0};
         icf_contact_term term;
-        TEST_CHECK(icf_contact_term_make(&c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
-        c.model = ICF_MODEL_SIMILAR;
-        TEST_CHECK(icf_contact_term_make(&c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
-        c.model = ICF_MODEL_SAP;
-        TEST_CHECK(icf_contact_term_make(&c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(&f, &c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
+        f.model = ICF_MODEL_SIMILAR;
+        TEST_CHECK(icf_contact_term_make(&f, &c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
+        f.model = ICF_MODEL_SAP;
+        TEST_CHECK(icf_contact_term_make(&f, &c, ICF_R(0.01), 1, v0, &term) == ICF_RESULT_OK);
     }
 }
 
 /* Refused with this result, and the term is as it was. */
-static void check_refused(const icf_contact* c, icf_real dt, icf_real w, const icf_real v0[3],
-                          icf_result expected, const char* what)
+static void check_refused(const icf_surface* f, const icf_contact* c, icf_real dt, icf_real w,
+                          const icf_real v0[3], icf_result expected, const char* what)
 {
     icf_contact_term term;
     icf_result result;
     memset(&term, 0xC5, sizeof term);
-    result = icf_contact_term_make(c, dt, w, v0, &term);
+    result = icf_contact_term_make(f, c, dt, w, v0, &term);
     TEST_CHECK_(result == expected, "%s: %s, not %s", what, icf_result_string(result),
                 icf_result_string(expected));
     TEST_CHECK_(result == ICF_RESULT_OK || bytes_are(&term, sizeof term, 0xC5),
@@ -3066,9 +3074,10 @@ static void check_refused(const icf_contact* c, icf_real dt, icf_real w, const i
 
 static const icf_real rest[3] = {0, 0, 0};
 
-static void refuse(const icf_contact* c, icf_result expected, const char* what)
+static void refuse(const icf_surface* f, const icf_contact* c, icf_result expected,
+                   const char* what)
 {
-    check_refused(c, ICF_R(0.01), 1, rest, expected, what);
+    check_refused(f, c, ICF_R(0.01), 1, rest, expected, what);
 }
 
 /* The limit that friction goes by after a step with `last`, where the law says `impulse`: 10 ms, 1e6 N/m */
@@ -3076,11 +3085,12 @@ static icf_lag lag_after(icf_lag last, double impulse, double vn)
 {
     const icf_real v0[3] = {0, 0, real(vn)};
     icf_contact c = icf_default_contact();
+    icf_surface f = icf_default_surface();
     icf_contact_term term;
-    c.dissipation = 0;
+    f.dissipation = 0;
     c.distance = real(-impulse / (0.01 * 1e6));
     c.lag = last;
-    TEST_CHECK(icf_contact_term_make(&c, real(0.01), 1, v0, &term) == ICF_RESULT_OK);
+    TEST_CHECK(icf_contact_term_make(&f, &c, real(0.01), 1, v0, &term) == ICF_RESULT_OK);
     TEST_CHECK(term.impulse0 == term.lag.limit);
     TEST_CHECK(term.lag.before == last.limit);
     check_near(term.lag.impulse, (wide)impulse, 4 * (wide)EPS * (wide)impulse, "the law's impulse");
@@ -3148,7 +3158,7 @@ static void test_lag_of_friction(void)
 
 static void test_contact_not_finite(void)
 {
-    enum { FIELDS = 36 };
+    enum { FIELDS = 37 };
     icf_real bad[3];
     int i, j, model;
     bad[0] = (icf_real)NAN;
@@ -3158,9 +3168,10 @@ static void test_contact_not_finite(void)
         for (j = 0; j < 3; j++) {
             for (i = 0; i < FIELDS; i++) {
                 icf_contact c = icf_default_contact();
+                icf_surface f = icf_default_surface();
                 icf_real* fields[FIELDS];
                 char what[64];
-                c.model = model;
+                f.model = model;
                 c.distance = ICF_R(-0.001);
                 fields[0] = &c.point.x;
                 fields[1] = &c.point.y;
@@ -3168,51 +3179,53 @@ static void test_contact_not_finite(void)
                 fields[3] = &c.normal.x;
                 fields[4] = &c.normal.y;
                 fields[5] = &c.normal.z;
-                fields[6] = &c.tangent.x;
-                fields[7] = &c.tangent.y;
-                fields[8] = &c.tangent.z;
-                fields[9] = &c.surface_velocity.x;
-                fields[10] = &c.surface_velocity.y;
-                fields[11] = &c.surface_velocity.z;
+                fields[6] = &f.tangent.x;
+                fields[7] = &f.tangent.y;
+                fields[8] = &f.tangent.z;
+                fields[9] = &f.velocity.x;
+                fields[10] = &f.velocity.y;
+                fields[11] = &f.velocity.z;
                 fields[12] = &c.distance;
-                fields[13] = &c.stiffness;
-                fields[14] = &c.dissipation;
-                fields[15] = &c.relaxation;
-                fields[16] = &c.range;
+                fields[13] = &f.stiffness;
+                fields[14] = &f.dissipation;
+                fields[15] = &f.relaxation;
+                fields[16] = &f.range;
                 fields[17] = &c.force;
-                fields[18] = &c.near_rigid;
-                fields[19] = &c.adhesion;
-                fields[20] = &c.adhesion_range;
-                fields[21] = &c.friction;
-                fields[22] = &c.friction2;
-                fields[23] = &c.friction_static;
-                fields[24] = &c.slip_tolerance;
-                fields[25] = &c.softness;
+                fields[18] = &f.near_rigid;
+                fields[19] = &f.adhesion;
+                fields[20] = &f.adhesion_range;
+                fields[21] = &f.friction;
+                fields[22] = &f.friction2;
+                fields[23] = &f.friction_static;
+                fields[24] = &f.slip_tolerance;
+                fields[25] = &f.softness;
                 fields[26] = &c.effective_mass_inverse;
-                fields[27] = &c.torsion;
-                fields[28] = &c.rolling;
-                fields[29] = &c.spin_tolerance;
+                fields[27] = &f.torsion;
+                fields[28] = &f.rolling;
+                fields[29] = &f.spin_tolerance;
                 fields[30] = &c.impulse_guess.x;
                 fields[31] = &c.impulse_guess.y;
                 fields[32] = &c.impulse_guess.z;
                 fields[33] = &c.lag.limit;
                 fields[34] = &c.lag.before;
                 fields[35] = &c.lag.impulse;
+                fields[36] = &c.weight;
                 *fields[i] = bad[j];
                 sprintf(what, "%s, field %d, %s", model_names[model], i,
                         j == 0 ? "NaN" : "infinite");
-                refuse(&c, ICF_RESULT_NOT_FINITE, what);
+                refuse(&f, &c, ICF_RESULT_NOT_FINITE, what);
             }
         }
         for (j = 0; j < 3; j++) {
             icf_contact c = icf_default_contact();
-            c.model = model;
-            check_refused(&c, bad[j], 1, rest, ICF_RESULT_NOT_FINITE, "dt");
-            check_refused(&c, ICF_R(0.01), bad[j], rest, ICF_RESULT_NOT_FINITE, "w");
+            icf_surface f = icf_default_surface();
+            f.model = model;
+            check_refused(&f, &c, bad[j], 1, rest, ICF_RESULT_NOT_FINITE, "dt");
+            check_refused(&f, &c, ICF_R(0.01), bad[j], rest, ICF_RESULT_NOT_FINITE, "w");
             for (i = 0; i < 3; i++) {
                 icf_real v0[3] = {0, 0, 0};
                 v0[i] = bad[j];
-                check_refused(&c, ICF_R(0.01), 1, v0, ICF_RESULT_NOT_FINITE, "v0");
+                check_refused(&f, &c, ICF_R(0.01), 1, v0, ICF_RESULT_NOT_FINITE, "v0");
             }
         }
     }
@@ -3221,31 +3234,34 @@ static void test_contact_not_finite(void)
 static void test_contact_out_of_range(void)
 {
     icf_contact c;
+    icf_surface f;
     int model;
 #define REFUSED(change) \
     do { \
         c = icf_default_contact(); \
-        c.model = model; \
+        f = icf_default_surface(); \
+        f.model = model; \
         c.distance = ICF_R(-0.001); \
         change; \
-        refuse(&c, ICF_RESULT_BAD_ARGUMENT, #change); \
+        refuse(&f, &c, ICF_RESULT_BAD_ARGUMENT, #change); \
     } while (0)
     for (model = 0; model < MODELS; model++) {
-        REFUSED(c.model = 3);
-        REFUSED(c.model = -1);
-        REFUSED(c.law = 6);
-        REFUSED(c.law = -1);
-        REFUSED(c.stiffness = -1);
-        REFUSED(c.dissipation = -1);
-        REFUSED(c.relaxation = ICF_R(-0.01));
-        REFUSED(c.friction = ICF_R(-0.5));
-        REFUSED(c.slip_tolerance = ICF_R(-1e-4));
-        REFUSED(c.softness = ICF_R(-1e-3));
+        REFUSED(f.model = 3);
+        REFUSED(f.model = -1);
+        REFUSED(f.law = 6);
+        REFUSED(f.law = -1);
+        REFUSED(f.stiffness = -1);
+        REFUSED(f.dissipation = -1);
+        REFUSED(f.relaxation = ICF_R(-0.01));
+        REFUSED(f.friction = ICF_R(-0.5));
+        REFUSED(f.slip_tolerance = ICF_R(-1e-4));
+        REFUSED(f.softness = ICF_R(-1e-3));
         REFUSED(c.effective_mass_inverse = -1);
-        REFUSED(c.torsion = -1);
-        REFUSED(c.rolling = -1);
-        REFUSED(c.spin_tolerance = ICF_R(-1e-3));
-        REFUSED(c.adhesion = -1);
+        REFUSED(c.weight = -1);
+        REFUSED(f.torsion = -1);
+        REFUSED(f.rolling = -1);
+        REFUSED(f.spin_tolerance = ICF_R(-1e-3));
+        REFUSED(f.adhesion = -1);
         REFUSED(c.lag.limit = -1);
         REFUSED(c.lag.before = -1);
         REFUSED(c.lag.impulse = -1);
@@ -3255,57 +3271,64 @@ static void test_contact_out_of_range(void)
         REFUSED(c.normal = icf_vec3_make(0, 0, ICF_R(0.9)));
         REFUSED(c.normal = icf_vec3_make(0, 0, ICF_R(1.1)));
         REFUSED(c.normal = icf_vec3_make(1, 0, 1));
-        REFUSED(c.tangent = icf_vec3_make(0, 0, 1));
-        REFUSED(c.tangent = icf_vec3_make(2, 0, 0));
+        REFUSED(f.tangent = icf_vec3_make(0, 0, 1));
+        REFUSED(f.tangent = icf_vec3_make(2, 0, 0));
         c = icf_default_contact();
-        c.model = model;
-        check_refused(&c, 0, 1, rest, ICF_RESULT_BAD_ARGUMENT, "dt = 0");
-        check_refused(&c, ICF_R(-0.01), 1, rest, ICF_RESULT_BAD_ARGUMENT, "dt < 0");
-        check_refused(&c, ICF_R(0.01), -1, rest, ICF_RESULT_BAD_ARGUMENT, "w < 0");
-        check_refused(&c, ICF_R(0.01), 1, NULL, ICF_RESULT_BAD_ARGUMENT, "no v0");
+        f = icf_default_surface();
+        f.model = model;
+        check_refused(&f, &c, 0, 1, rest, ICF_RESULT_BAD_ARGUMENT, "dt = 0");
+        check_refused(&f, &c, ICF_R(-0.01), 1, rest, ICF_RESULT_BAD_ARGUMENT, "dt < 0");
+        check_refused(&f, &c, ICF_R(0.01), -1, rest, ICF_RESULT_BAD_ARGUMENT, "w < 0");
+        check_refused(&f, &c, ICF_R(0.01), 1, NULL, ICF_RESULT_BAD_ARGUMENT, "no v0");
     }
     /* unit vectors as good as rounding makes them are fine */
     model = ICF_MODEL_LAGGED;
     c = icf_default_contact();
+    f = icf_default_surface();
     c.normal = icf_vec3_normalize(icf_vec3_make(1, 2, 3));
-    c.tangent = icf_vec3_normalize(icf_vec3_make(3, 0, -1));
-    refuse(&c, ICF_RESULT_OK, "a slanted normal");
-    c.tangent = icf_vec3_make(0, 0, 0);
-    refuse(&c, ICF_RESULT_OK, "any tangent");
+    f.tangent = icf_vec3_normalize(icf_vec3_make(3, 0, -1));
+    refuse(&f, &c, ICF_RESULT_OK, "a slanted normal");
+    f.tangent = icf_vec3_make(0, 0, 0);
+    refuse(&f, &c, ICF_RESULT_OK, "any tangent");
     /* what belongs to a model or a law */
-    REFUSED((c.slip_tolerance = 0, c.softness = 0));
-    REFUSED((c.law = ICF_LAW_HERTZ, c.by_force = 1));
-    REFUSED((c.law = ICF_LAW_KELVIN_VOIGT, c.by_force = 1, c.stiffness = 0));
-    REFUSED((c.law = ICF_LAW_IPC_BARRIER, c.distance = 1, c.by_force = 1));
-    REFUSED((c.law = ICF_LAW_LOG_BARRIER, c.distance = 1, c.by_force = 1));
-    REFUSED((c.law = ICF_LAW_IPC_BARRIER, c.distance = 1, c.range = 0));
-    REFUSED((c.law = ICF_LAW_LOG_BARRIER, c.distance = 1, c.range = 0));
-    REFUSED((c.law = ICF_LAW_IPC_BARRIER, c.distance = 1, c.range = -1));
-    REFUSED((c.law = ICF_LAW_LOG_BARRIER, c.distance = 1, c.range = -1));
-    REFUSED((c.law = ICF_LAW_CUSTOM, c.custom = NULL));
+    REFUSED((f.slip_tolerance = 0, f.softness = 0));
+    REFUSED((f.law = ICF_LAW_HERTZ, f.by_force = 1));
+    REFUSED((f.law = ICF_LAW_KELVIN_VOIGT, f.by_force = 1, f.stiffness = 0));
+    REFUSED((f.law = ICF_LAW_IPC_BARRIER, c.distance = 1, f.by_force = 1));
+    REFUSED((f.law = ICF_LAW_LOG_BARRIER, c.distance = 1, f.by_force = 1));
+    REFUSED((f.law = ICF_LAW_IPC_BARRIER, c.distance = 1, f.range = 0));
+    REFUSED((f.law = ICF_LAW_LOG_BARRIER, c.distance = 1, f.range = 0));
+    REFUSED((f.law = ICF_LAW_IPC_BARRIER, c.distance = 1, f.range = -1));
+    REFUSED((f.law = ICF_LAW_LOG_BARRIER, c.distance = 1, f.range = -1));
+    REFUSED((f.law = ICF_LAW_CUSTOM, f.custom = NULL));
     model = ICF_MODEL_SAP;
-    REFUSED(c.softness = 0);
-    REFUSED((c.friction = ICF_R(0.5), c.friction2 = ICF_R(0.25)));
+    REFUSED(f.softness = 0);
+    REFUSED((f.friction = ICF_R(0.5), f.friction2 = ICF_R(0.25)));
 #undef REFUSED
 }
 
 /* A struct of zeros, or one whose last field was lost, did not come from the default function. */
 static void test_contact_without_default(void)
 {
-    icf_contact c;
+    icf_contact c = icf_default_contact();
+    icf_surface f;
     icf_contact_term term;
+    memset(&f, 0, sizeof f);
+    refuse(&f, &c, ICF_RESULT_BAD_DEF, "zeros");
+    f = icf_default_surface();
+    f.cookie = 0;
+    refuse(&f, &c, ICF_RESULT_BAD_DEF, "no cookie");
+    f = icf_default_surface();
+    f.cookie ^= 1;
+    refuse(&f, &c, ICF_RESULT_BAD_DEF, "a wrong cookie");
+    f = icf_default_surface();
+    refuse(NULL, &c, ICF_RESULT_BAD_ARGUMENT, "no surface");
+    refuse(&f, NULL, ICF_RESULT_BAD_ARGUMENT, "no contact");
+    TEST_CHECK(icf_contact_term_make(&f, &c, ICF_R(0.01), 1, rest, NULL) ==
+               ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_term_make(&f, &c, ICF_R(0.01), 1, rest, &term) == ICF_RESULT_OK);
     memset(&c, 0, sizeof c);
-    refuse(&c, ICF_RESULT_BAD_DEF, "zeros");
-    c = icf_default_contact();
-    c.cookie = 0;
-    refuse(&c, ICF_RESULT_BAD_DEF, "no cookie");
-    c = icf_default_contact();
-    c.cookie ^= 1;
-    refuse(&c, ICF_RESULT_BAD_DEF, "a wrong cookie");
-    refuse(NULL, ICF_RESULT_BAD_ARGUMENT, "no contact");
-    c = icf_default_contact();
-    TEST_CHECK(icf_contact_term_make(&c, ICF_R(0.01), 1, rest, NULL) == ICF_RESULT_BAD_ARGUMENT);
-    TEST_CHECK(icf_contact_term_make(&c, ICF_R(0.01), 1, rest, &term) == ICF_RESULT_OK);
+    refuse(&f, &c, ICF_RESULT_BAD_ARGUMENT, "a contact of zeros");
 }
 
 /* Numbers whose products are none: refused under one name or another */
@@ -3314,19 +3337,20 @@ static void test_contact_overflow(void)
     int model;
     for (model = 0; model < 2; model++) {
         icf_contact c = icf_default_contact();
+        icf_surface f = icf_default_surface();
         icf_contact_term term;
         icf_real moving[3] = {0, 0, 0};
         memset(&term, 0xC5, sizeof term);
-        c.model = model;
+        f.model = model;
         c.distance = -1;
-        c.stiffness = REAL_MAX;
-        TEST_CHECK(icf_contact_term_make(&c, 2, 1, rest, &term) != ICF_RESULT_OK);
+        f.stiffness = REAL_MAX;
+        TEST_CHECK(icf_contact_term_make(&f, &c, 2, 1, rest, &term) != ICF_RESULT_OK);
         TEST_CHECK(bytes_are(&term, sizeof term, 0xC5));
         memset(&term, 0xC5, sizeof term);
-        c.stiffness = REAL_MAX / 16;
-        c.dissipation = 1;
+        f.stiffness = REAL_MAX / 16;
+        f.dissipation = 1;
         moving[2] = -1000;
-        TEST_CHECK(icf_contact_term_make(&c, 1, 1, moving, &term) != ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(&f, &c, 1, 1, moving, &term) != ICF_RESULT_OK);
         TEST_CHECK(bytes_are(&term, sizeof term, 0xC5));
     }
 }
@@ -3337,13 +3361,13 @@ static void test_bad_custom(void)
     setting s = random_setting(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
     own_law own;
     s.contact.distance = ICF_R(-0.001);
-    s.contact.stiffness = 10000;
-    s.contact.dissipation = 1;
+    s.surface.stiffness = 10000;
+    s.surface.dissipation = 1;
     own = own_from(&s);
-    s.contact.law = ICF_LAW_CUSTOM;
-    s.contact.custom = own_law_function;
-    s.contact.user = &own;
-    refuse(&s.contact, ICF_RESULT_OK, "a good law");
+    s.surface.law = ICF_LAW_CUSTOM;
+    s.surface.custom = own_law_function;
+    s.surface.user = &own;
+    refuse(&s.surface, &s.contact, ICF_RESULT_OK, "a good law");
     /* one that turns out to be none later on has no value then */
     {
         icf_contact_term term = make(&s);
@@ -3358,9 +3382,9 @@ static void test_bad_custom(void)
         }
     }
     own.mistake = WRONG_SIGN;
-    refuse(&s.contact, ICF_RESULT_BAD_LAW, "a law that pulls");
+    refuse(&s.surface, &s.contact, ICF_RESULT_BAD_LAW, "a law that pulls");
     own.mistake = NOT_NUMBERS;
-    refuse(&s.contact, ICF_RESULT_BAD_LAW, "a law of NaN");
+    refuse(&s.surface, &s.contact, ICF_RESULT_BAD_LAW, "a law of NaN");
 }
 
 static void refuse_row(const icf_row* row, icf_real dt, icf_real w, icf_result expected,

@@ -16,7 +16,7 @@ static int cones_asked; /* how often the interior point method asked for those o
     struct icfi_price; \
     struct icfi_cone; \
     static int recipe_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3]); \
-    static int recipe_make(const icf_contact* c, icf_real most, icf_real vn0, icf_normal* n, \
+    static int recipe_make(const icf_surface* f, icf_real most, icf_real vn0, icf_normal* n, \
                            icf_real* impulse0); \
     static void recipe_price(const icf_contact_term* t, const icf_real v[3], \
                              struct icfi_price* p); \
@@ -24,7 +24,7 @@ static int cones_asked; /* how often the interior point method asked for those o
     static icf_real recipe_share(const icf_contact_term* t, const icf_real v[3]);
 /* clang-format off */
 #define ALSO_LAW case RECIPE_LAW: return recipe_law(n, v, elastic, out);
-#define ALSO_MAKE case RECIPE_LAW: return recipe_make(c, most, vn0, n, impulse0);
+#define ALSO_MAKE case RECIPE_LAW: return recipe_make(f, most, vn0, n, impulse0);
 #define ALSO_PRICE case RECIPE_MODEL: recipe_price(t, v, p); break;
 #define ALSO_LOAD if (t->model == RECIPE_MODEL) return t->impulse0;
 #define ALSO_CONES cones_asked++; if (t->model == RECIPE_MODEL) return recipe_cones(t, cone);
@@ -58,15 +58,15 @@ static int recipe_law(const icf_normal* n, icf_real v, int elastic, icf_real out
 }
 
 /* n = dt k (dt + tau)^2 x^2. The bound is on the slope at v = 0. */
-static int recipe_make(const icf_contact* c, icf_real most, icf_real vn0, icf_normal* n,
+static int recipe_make(const icf_surface* f, icf_real most, icf_real vn0, icf_normal* n,
                        icf_real* impulse0)
 {
-    icf_real all = n->dt + c->relaxation, depth = -n->distance - c->relaxation * vn0;
+    icf_real all = n->dt + f->relaxation, depth = -n->distance - f->relaxation * vn0;
     int bounded;
     n->facts = ICFI_KINK;
-    n->tau = c->relaxation;
+    n->tau = f->relaxation;
     n->vhat = -n->distance / all;
-    n->scale = n->dt * c->stiffness * all * all;
+    n->scale = n->dt * f->stiffness * all * all;
     bounded = most < ICF_REAL_MAX && 2 * n->scale * n->vhat > most;
     if (bounded) n->scale = most / (2 * n->vhat);
     depth = icfi_max(0, depth) / all;
@@ -97,8 +97,8 @@ static icf_real recipe_share(const icf_contact_term* t, const icf_real v[3])
 /* The law again, as one of a caller's; user: relaxation and stiffness */
 static void law_of_a_caller(void* user, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
 {
-    const icf_contact* c = (const icf_contact*)user;
-    icf_real all = dt + c->relaxation, x = -distance / all - v, k = dt * c->stiffness * all * all;
+    const icf_surface* f = (const icf_surface*)user;
+    icf_real all = dt + f->relaxation, x = -distance / all - v, k = dt * f->stiffness * all * all;
     if (!(x > 0)) x = 0;
     out[0] = k * x * x * x / 3;
     out[1] = k * x * x;
@@ -112,7 +112,8 @@ enum { POINTS = 6, UNKNOWNS = 3 * POINTS, CONTACTS = 2 * POINTS - 1, BLOCKS = 3 
 
 typedef struct scene {
     icf_problem p;
-    icf_contact contact[CONTACTS], twin[CONTACTS];
+    icf_surface surface[CONTACTS], twin[CONTACTS];
+    icf_contact contact[CONTACTS];
     icf_real mass[9 * POINTS], v_free[UNKNOWNS], v_last[UNKNOWNS], blocks[9 * BLOCKS];
     int32_t sizes[POINTS], rows[CONTACTS], start[CONTACTS + 1], clique[BLOCKS];
 } scene;
@@ -135,17 +136,19 @@ static void random_scene(scene* s, int32_t law, int32_t model)
     }
     for (i = 0; i < CONTACTS; i++) {
         icf_contact* c = s->contact + i;
+        icf_surface* f = s->surface + i;
         const int32_t point = i < POINTS ? i : i - POINTS;
         *c = icf_default_contact();
-        c->link = i;
-        c->law = law;
-        c->model = model;
-        c->stiffness = R(law == RECIPE_LAW ? 1e8 : 1e5);
-        c->relaxation = R(random_between(0, 0.01));
+        *f = icf_default_surface();
+        c->link = c->surface = i;
+        f->law = law;
+        f->model = model;
+        f->stiffness = R(law == RECIPE_LAW ? 1e8 : 1e5);
+        f->relaxation = R(random_between(0, 0.01));
         c->distance = R(random_between(-1e-3, 5e-4));
-        c->friction = R(random_between(0.1, 0.9));
-        c->friction2 = R(random_between(0, 1) < 0.5 ? -1 : 0.4);
-        c->slip_tolerance = R(1e-3);
+        f->friction = R(random_between(0.1, 0.9));
+        f->friction2 = R(random_between(0, 1) < 0.5 ? -1 : 0.4);
+        f->slip_tolerance = R(1e-3);
         if (i >= POINTS) c->normal = icf_vec3_make(1, 0, 0);
         s->rows[i] = 3;
         s->start[i] = blocks;
@@ -162,7 +165,8 @@ static void random_scene(scene* s, int32_t law, int32_t model)
     s->p.mass = s->mass;
     s->p.v_free = s->v_free;
     s->p.v_last = s->v_last;
-    s->p.links = s->p.contacts = CONTACTS;
+    s->p.links = s->p.contacts = s->p.surfaces = CONTACTS;
+    s->p.surface = s->surface;
     s->p.link_rows = s->rows;
     s->p.link_start = s->start;
     s->p.block_clique = s->clique;
@@ -219,8 +223,8 @@ static double momentum_left(const scene* s, const icf_workspace* w, const icf_re
                 }
             }
             if (m == 1) break;
-            TEST_CHECK(icf_contact_term_make(&s->contact[i], s->p.dt, r.w, before, &term) ==
-                       ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_term_make(&s->surface[i], &s->contact[i], s->p.dt, r.w, before,
+                                             &term) == ICF_RESULT_OK);
             TEST_CHECK(icf_contact_evaluate(&term, now, NULL, gamma, NULL));
         }
     }
@@ -252,19 +256,20 @@ static void test_price_is_that_of_the_force(void)
     for (trial = 0; trial < 500; trial++) {
         const int32_t* pair = pairs[trial % PAIRS];
         icf_contact c = icf_default_contact();
+        icf_surface f = icf_default_surface();
         icf_contact_term t;
         icf_real v0[3], v[3], at[3], cost[2], gamma[3], up[3], down[3], hessian[9], out[3];
-        double depth, f, size;
-        c.law = pair[0];
-        c.model = pair[1];
-        c.stiffness = R(c.law == RECIPE_LAW ? 1e6 : 1e4);
+        double depth, force, size;
+        f.law = pair[0];
+        f.model = pair[1];
+        f.stiffness = R(f.law == RECIPE_LAW ? 1e6 : 1e4);
         c.distance = R(random_between(-0.02, 0.005));
-        c.slip_tolerance = R(0.1);
+        f.slip_tolerance = R(0.1);
         for (i = 0; i < 3; i++) {
             v0[i] = R(random_between(-1, 1));
             v[i] = R(random_between(-1, 1));
         }
-        TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &t) == ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(&f, &c, R(0.01), 1, v0, &t) == ICF_RESULT_OK);
         TEST_CHECK(icf_contact_evaluate(&t, v, NULL, gamma, hessian) == 1);
         /* differences do not reach over the end of the force */
         if (fabs((double)(icfi_law_velocity(&t, v) - t.normal.vhat)) < 4 * h) continue;
@@ -285,15 +290,15 @@ static void test_price_is_that_of_the_force(void)
                             "trial %d: %g, %g", trial, slope, -(double)hessian[3 * i + k]);
             }
         }
-        if (c.law != RECIPE_LAW) continue;
+        if (f.law != RECIPE_LAW) continue;
         /* the formula */
         TEST_CHECK(icf_normal_evaluate(&t.normal, v[2], out) == 1);
-        depth = -(double)c.distance - (0.01 + (double)c.relaxation) * (double)v[2];
-        f = depth > 0 ? 0.01 * (double)c.stiffness * depth * depth : 0;
-        TEST_CHECK(fabs((double)out[1] - f) <= 1e3 * EPS * (f + 1e-3));
-        depth = -(double)c.distance - (double)c.relaxation * (double)v0[2];
-        f = depth > 0 ? 0.01 * (double)c.stiffness * depth * depth : 0;
-        TEST_CHECK(fabs((double)t.impulse0 - f) <= 1e3 * EPS * (f + 1e-3));
+        depth = -(double)c.distance - (0.01 + (double)f.relaxation) * (double)v[2];
+        force = depth > 0 ? 0.01 * (double)f.stiffness * depth * depth : 0;
+        TEST_CHECK(fabs((double)out[1] - force) <= 1e3 * EPS * (force + 1e-3));
+        depth = -(double)c.distance - (double)f.relaxation * (double)v0[2];
+        force = depth > 0 ? 0.01 * (double)f.stiffness * depth * depth : 0;
+        TEST_CHECK(fabs((double)t.impulse0 - force) <= 1e3 * EPS * (force + 1e-3));
     }
 }
 
@@ -304,6 +309,7 @@ static void test_dual_hessian_of_the_twin(void)
     random_seed(SEED);
     for (trial = 0; trial < 100; trial++) {
         icf_contact c = icf_default_contact();
+        icf_surface f = icf_default_surface();
         icf_contact_term t[2];
         icfi_price price[2];
         icf_real v0[3], v[3], dv[3], y[2][2];
@@ -314,12 +320,12 @@ static void test_dual_hessian_of_the_twin(void)
         }
         c.distance = R(-1e-3);
         for (i = 0; i < 2; i++) {
-            c.model = i ? ICF_MODEL_LAGGED : RECIPE_MODEL;
-            if (i) c.slip_tolerance *= SOFTER;
-            if (i) c.softness *= SOFTER;
+            f.model = i ? ICF_MODEL_LAGGED : RECIPE_MODEL;
+            if (i) f.slip_tolerance *= SOFTER;
+            if (i) f.softness *= SOFTER;
             y[i][0] = R(0.5);
             y[i][1] = R(-0.25);
-            TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &t[i]) == ICF_RESULT_OK);
+            TEST_CHECK(icf_contact_term_make(&f, &c, R(0.01), 1, v0, &t[i]) == ICF_RESULT_OK);
             icfi_contact_price(&t[i], v, &price[i]);
             icfi_contact_dual(&t[i], ICFI_DUAL_HESSIAN, v, dv, y[i], &price[i]);
             icfi_contact_dual(&t[i], ICFI_DUAL_STEP, v, dv, y[i], &price[i]);
@@ -340,18 +346,18 @@ static void test_dual_hessian_of_the_twin(void)
 static void make_twin(scene* s)
 {
     int32_t i;
-    memcpy(s->twin, s->contact, sizeof s->twin);
+    memcpy(s->twin, s->surface, sizeof s->twin);
     for (i = 0; i < CONTACTS; i++) {
-        icf_contact* c = s->twin + i;
-        if (c->law == RECIPE_LAW) {
-            c->law = ICF_LAW_CUSTOM;
-            c->custom = law_of_a_caller;
-            c->user = s->contact + i;
+        icf_surface* f = s->twin + i;
+        if (f->law == RECIPE_LAW) {
+            f->law = ICF_LAW_CUSTOM;
+            f->custom = law_of_a_caller;
+            f->user = s->surface + i;
         }
-        if (c->model == RECIPE_MODEL) {
-            c->model = ICF_MODEL_LAGGED;
-            c->slip_tolerance *= SOFTER;
-            c->softness *= SOFTER;
+        if (f->model == RECIPE_MODEL) {
+            f->model = ICF_MODEL_LAGGED;
+            f->slip_tolerance *= SOFTER;
+            f->softness *= SOFTER;
         }
     }
 }
@@ -361,6 +367,7 @@ static void check_results(const scene* s, const icf_workspace* w, const icf_work
     int32_t i;
     for (i = 0; i < CONTACTS; i++) {
         const icf_contact* c = s->contact + i;
+        const icf_surface* f = s->surface + i;
         icf_contact_result a, b;
         double elastic, phi, lost, size, near = IN_FLOAT ? 1e-3 : 1e-8;
         TEST_CHECK(icf_get_contact(w, i, &a) == ICF_RESULT_OK);
@@ -371,17 +378,17 @@ static void check_results(const scene* s, const icf_workspace* w, const icf_work
         TEST_CHECK(fabs((double)(a.share - b.share)) <= (IN_FLOAT ? 0.2 : 1e-4));
         TEST_CHECK_(a.mode == b.mode || fabs((double)a.share - sqrt(0.5)) < 0.05 || size < 1e-6,
                     "mode %d, not %d, share %g", (int)a.mode, (int)b.mode, (double)a.share);
-        if (c->law != RECIPE_LAW) {
+        if (f->law != RECIPE_LAW) {
             TEST_CHECK(fabs((double)(a.dissipated - b.dissipated)) <= 10 * near * (size + 1));
             continue;
         }
         if (a.bounded) continue;
         phi = (double)c->distance + (double)s->p.dt * (double)a.velocity.z;
-        elastic = phi < 0 ? (double)s->p.dt * (double)c->stiffness * phi * phi : 0;
+        elastic = phi < 0 ? (double)s->p.dt * (double)f->stiffness * phi * phi : 0;
         lost = elastic * (double)a.velocity.z - (double)icf_vec3_dot(a.impulse, a.velocity);
         TEST_CHECK_(fabs((double)a.dissipated - lost) <= 100 * EPS * (1 + fabs(elastic) + size),
                     "%g J lost, not %g", (double)a.dissipated, lost);
-        if (c->model != ICF_MODEL_SIMILAR) TEST_CHECK((double)a.dissipated >= -near);
+        if (f->model != ICF_MODEL_SIMILAR) TEST_CHECK((double)a.dissipated >= -near);
     }
 }
 
@@ -452,7 +459,7 @@ static void test_solves_as_the_twin(void)
                         momentum_left(s, &w, close));
 
             make_twin(s);
-            s->p.contact = s->twin;
+            s->p.surface = s->twin;
             stats = solve(s, &twin, nearby);
             if (pairs[i][0] != RECIPE_LAW) theirs += stats.iterations;
             stats = solve(s, &twin, other);
@@ -488,14 +495,15 @@ static int32_t switching_at(int32_t law, int32_t model, icf_real vn)
     int32_t k, switching = -1;
     random_scene(s, law, model);
     s->p.cliques = s->p.links = s->p.contacts = 1;
-    s->p.dt = s->contact->relaxation = R(1.0 / 128);
+    s->p.dt = s->surface->relaxation = R(1.0 / 128);
     s->contact->distance = R(-1.0 / 256);
-    s->contact->stiffness = 1000;
-    s->contact->dissipation = 0;
+    s->surface->stiffness = 1000;
+    s->surface->dissipation = 0;
     s->contact->effective_mass_inverse = 1;
     s->v_last[2] = -1;
     for (k = 0; k < 3; k++) s->mass[4 * k] = 1;
-    TEST_CHECK(icf_contact_term_make(s->contact, s->p.dt, 1, s->v_last, &t) == ICF_RESULT_OK);
+    TEST_CHECK(icf_contact_term_make(s->surface, s->contact, s->p.dt, 1, s->v_last, &t) ==
+               ICF_RESULT_OK);
     TEST_CHECK(icf_contact_evaluate(&t, v, NULL, gamma, NULL) == 1);
     for (k = 0; k < 3; k++) s->v_free[k] = v[k] - gamma[k];
     TEST_CHECK(icf_workspace_reserve(&w, &s->p) == ICF_RESULT_OK);
@@ -523,18 +531,20 @@ static void test_numbers_behind_the_last_are_refused(void)
 {
     const icf_real v0[3] = {0, 0, 0};
     icf_contact c = icf_default_contact();
+    icf_surface f = icf_default_surface();
     icf_contact_term t;
-    c.law = RECIPE_LAW;
-    c.model = RECIPE_MODEL;
-    c.stiffness = R(1e12);
-    c.near_rigid = 1;
+    f.law = RECIPE_LAW;
+    f.model = RECIPE_MODEL;
+    f.stiffness = R(1e12);
+    f.near_rigid = 1;
     c.distance = R(-0.01);
-    TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &t) == ICF_RESULT_OK && t.bounded == 1);
-    c.law = RECIPE_LAW + 1;
-    TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &t) == ICF_RESULT_BAD_ARGUMENT);
-    c.law = RECIPE_LAW;
-    c.model = RECIPE_MODEL + 1;
-    TEST_CHECK(icf_contact_term_make(&c, R(0.01), 1, v0, &t) == ICF_RESULT_BAD_ARGUMENT);
+    TEST_CHECK(icf_contact_term_make(&f, &c, R(0.01), 1, v0, &t) == ICF_RESULT_OK &&
+               t.bounded == 1);
+    f.law = RECIPE_LAW + 1;
+    TEST_CHECK(icf_contact_term_make(&f, &c, R(0.01), 1, v0, &t) == ICF_RESULT_BAD_ARGUMENT);
+    f.law = RECIPE_LAW;
+    f.model = RECIPE_MODEL + 1;
+    TEST_CHECK(icf_contact_term_make(&f, &c, R(0.01), 1, v0, &t) == ICF_RESULT_BAD_ARGUMENT);
 }
 
 TEST_LIST = {

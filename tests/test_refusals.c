@@ -55,6 +55,10 @@ typedef struct field {
     { \
 #name, offsetof(type, name), sizeof(void*), sizeof(void*), NEEDED, 0, 0, ICF_RESULT_OK \
     }
+#define MAYBE(type, name) \
+    { \
+#name, offsetof(type, name), sizeof(void*), sizeof(void*), FREE, 0, 0, ICF_RESULT_OK \
+    }
 #define REALS(type, name, rule) FIELD(type, name, icf_real, rule, 0, 0, ICF_RESULT_OK)
 #define NUMBERS(type, name, low, high) FIELD(type, name, int32_t, RANGE, low, high, ICF_RESULT_OK)
 #define ROOM(type, name, high) FIELD(type, name, int32_t, RANGE, 0, high, ICF_RESULT_TOO_SMALL)
@@ -252,38 +256,43 @@ static void rule_of(field* table, size_t count, const char* name, rule wanted)
 // ------------------------------------------------------------------------------------------------
 // Tables: every field of every struct
 
+static const field surface_fields[] = {
+    NUMBERS(icf_surface, model, 0, ICF_MODEL_SAP),
+    NUMBERS(icf_surface, law, 0, ICF_LAW_CUSTOM),
+    ANY(icf_surface, by_force, int32_t),
+    REALS(icf_surface, velocity, FINITE),
+    REALS(icf_surface, tangent, FINITE),
+    REALS(icf_surface, stiffness, FROM_ZERO),
+    REALS(icf_surface, dissipation, FROM_ZERO),
+    REALS(icf_surface, relaxation, FROM_ZERO),
+    REALS(icf_surface, range, FINITE),
+    REALS(icf_surface, near_rigid, FINITE),
+    REALS(icf_surface, adhesion, FROM_ZERO),
+    REALS(icf_surface, adhesion_range, FINITE),
+    REALS(icf_surface, friction, FROM_ZERO),
+    REALS(icf_surface, friction2, FINITE),
+    REALS(icf_surface, friction_static, FINITE),
+    REALS(icf_surface, slip_tolerance, ABOVE_ZERO),
+    REALS(icf_surface, softness, FROM_ZERO),
+    REALS(icf_surface, torsion, FROM_ZERO),
+    REALS(icf_surface, rolling, FROM_ZERO),
+    REALS(icf_surface, spin_tolerance, ABOVE_ZERO),
+    ANY(icf_surface, custom, void*),
+    ANY(icf_surface, user, void*),
+    COOKIES(icf_surface, cookie),
+};
+
 static const field contact_fields[] = {
     ANY(icf_contact, link, int32_t),
-    NUMBERS(icf_contact, model, 0, ICF_MODEL_SAP),
-    NUMBERS(icf_contact, law, 0, ICF_LAW_CUSTOM),
+    ANY(icf_contact, surface, int32_t),
     REALS(icf_contact, point, FINITE),
     REALS(icf_contact, normal, AXIS),
-    REALS(icf_contact, tangent, FINITE),
-    REALS(icf_contact, surface_velocity, FINITE),
     REALS(icf_contact, distance, FINITE),
-    REALS(icf_contact, stiffness, FROM_ZERO),
-    REALS(icf_contact, dissipation, FROM_ZERO),
-    REALS(icf_contact, relaxation, FROM_ZERO),
-    REALS(icf_contact, range, FINITE),
-    ANY(icf_contact, by_force, int32_t),
     REALS(icf_contact, force, FINITE),
-    REALS(icf_contact, near_rigid, FINITE),
-    REALS(icf_contact, adhesion, FROM_ZERO),
-    REALS(icf_contact, adhesion_range, FINITE),
-    REALS(icf_contact, friction, FROM_ZERO),
-    REALS(icf_contact, friction2, FINITE),
-    REALS(icf_contact, friction_static, FINITE),
-    REALS(icf_contact, slip_tolerance, ABOVE_ZERO),
-    REALS(icf_contact, softness, FROM_ZERO),
+    REALS(icf_contact, weight, FROM_ZERO),
     REALS(icf_contact, effective_mass_inverse, FROM_ZERO),
-    REALS(icf_contact, torsion, FROM_ZERO),
-    REALS(icf_contact, rolling, FROM_ZERO),
-    REALS(icf_contact, spin_tolerance, ABOVE_ZERO),
     REALS(icf_contact, impulse_guess, FINITE),
     REALS(icf_contact, lag, FROM_ZERO),
-    ANY(icf_contact, custom, void*),
-    ANY(icf_contact, user, void*),
-    COOKIES(icf_contact, cookie),
 };
 
 static const field row_fields[] = {
@@ -326,25 +335,27 @@ static const field problem_fields[] = {
     REALS(icf_problem, dt, ABOVE_ZERO),
     COUNTS(icf_problem, cliques),
     POINTER(icf_problem, clique_sizes),
-    ANY(icf_problem, clique_is_body, void*),
+    MAYBE(icf_problem, clique_is_body),
     POINTER(icf_problem, mass),
-    ANY(icf_problem, mass_factor, void*),
+    MAYBE(icf_problem, mass_factor),
     POINTER(icf_problem, v_free),
-    ANY(icf_problem, v_last, void*),
+    MAYBE(icf_problem, v_last),
     COUNTS(icf_problem, couplings),
     POINTER(icf_problem, coupling_pairs),
     POINTER(icf_problem, coupling_blocks),
-    ANY(icf_problem, mass_bound, void*),
+    MAYBE(icf_problem, mass_bound),
     COUNTS(icf_problem, links),
     POINTER(icf_problem, link_rows),
     POINTER(icf_problem, link_start),
     POINTER(icf_problem, block_clique),
-    ANY(icf_problem, block_columns, void*),
-    ANY(icf_problem, block_lever, void*),
+    MAYBE(icf_problem, block_columns),
+    MAYBE(icf_problem, block_lever),
     POINTER(icf_problem, blocks),
-    ANY(icf_problem, link_bias, void*),
+    MAYBE(icf_problem, link_bias),
+    COUNTS(icf_problem, surfaces),
     COUNTS(icf_problem, contacts),
     COUNTS(icf_problem, rows),
+    POINTER(icf_problem, surface),
     POINTER(icf_problem, contact),
     POINTER(icf_problem, row),
 };
@@ -500,6 +511,7 @@ static void check_complete_behind(const char* name, size_t front, const field* t
 static void test_tables_list_every_field(void)
 {
 #define COMPLETE(type, table) check_complete(#type, table, COUNT_OF(table), sizeof(type))
+    COMPLETE(icf_surface, surface_fields);
     COMPLETE(icf_contact, contact_fields);
     COMPLETE(icf_row, row_fields);
     COMPLETE(icf_options, options_fields);
@@ -521,6 +533,7 @@ static void test_tables_list_every_field(void)
 // ------------------------------------------------------------------------------------------------
 // Contacts and rows by themselves
 
+static icf_surface a_surface;
 static icf_contact a_contact;
 static icf_contact_term a_contact_term;
 static icf_row a_row;
@@ -551,7 +564,7 @@ static void spring_law(void* user, icf_real dt, icf_real distance, icf_real v, i
 
 static icf_result call_contact_term(void)
 {
-    return icf_contact_term_make(&a_contact, term_given.dt, term_given.w, term_given.v0,
+    return icf_contact_term_make(&a_surface, &a_contact, term_given.dt, term_given.w, term_given.v0,
                                  &a_contact_term);
 }
 
@@ -570,14 +583,20 @@ static uint64_t row_term_state(void)
     return hash_bytes(7, &a_row_term, sizeof a_row_term);
 }
 
+static icf_surface good_surface(int32_t model, int32_t law)
+{
+    icf_surface f = icf_default_surface();
+    f.model = model;
+    f.law = law;
+    f.custom = spring_law;
+    return f;
+}
+
 /* One that every law takes */
-static icf_contact good_contact(int32_t model, int32_t law)
+static icf_contact good_contact(void)
 {
     icf_contact c = icf_default_contact();
-    c.model = model;
-    c.law = law;
     c.distance = R(1e-4);
-    c.custom = spring_law;
     return c;
 }
 
@@ -595,20 +614,21 @@ static int is_barrier(int32_t law)
     return law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
 }
 
-static void contact_rules(field* table, int32_t model, int32_t law)
+static void surface_rules(field* table, int32_t model, int32_t law)
 {
-    memcpy(table, contact_fields, sizeof contact_fields);
-    if (model == ICF_MODEL_SAP) rule_of(table, COUNT_OF(contact_fields), "softness", ABOVE_ZERO);
+    memcpy(table, surface_fields, sizeof surface_fields);
+    if (model == ICF_MODEL_SAP) rule_of(table, COUNT_OF(surface_fields), "softness", ABOVE_ZERO);
     if (model != ICF_MODEL_SAP && is_barrier(law))
-        rule_of(table, COUNT_OF(contact_fields), "range", ABOVE_ZERO);
+        rule_of(table, COUNT_OF(surface_fields), "range", ABOVE_ZERO);
     if (model != ICF_MODEL_SAP && law == ICF_LAW_CUSTOM)
-        rule_of(table, COUNT_OF(contact_fields), "custom", NEEDED);
+        rule_of(table, COUNT_OF(surface_fields), "custom", NEEDED);
 }
 
-static void expect_contact(const char* what, icf_contact c, icf_result expected)
+static void expect_contact(const char* what, icf_surface f, icf_contact c, icf_result expected)
 {
     uint64_t before = contact_term_state();
     icf_result result;
+    a_surface = f;
     a_contact = c;
     result = call_contact_term();
     TEST_CHECK_(result == expected, "%s: %s, not %s", what, icf_result_string(result),
@@ -618,47 +638,51 @@ static void expect_contact(const char* what, icf_contact c, icf_result expected)
 
 static void test_fields_of_contacts(void)
 {
-    const icf_result bad = ICF_RESULT_BAD_ARGUMENT;
+    const icf_result bad = ICF_RESULT_BAD_ARGUMENT, ok = ICF_RESULT_OK;
     subject s = {"icf_contact_term_make", (unsigned char*)&a_contact, call_contact_term,
                  contact_term_state,      ICF_RESULT_NOT_FINITE,      NULL};
-    static field table[COUNT_OF(contact_fields)];
+    static field table[COUNT_OF(surface_fields)];
     int32_t model, law;
     good_term_numbers();
     for (model = 0; model <= ICF_MODEL_SAP; model++) {
         for (law = 0; law <= ICF_LAW_CUSTOM; law++) {
-            icf_contact c;
-            a_contact = good_contact(model, law);
-            contact_rules(table, model, law);
+            const int sap = model == ICF_MODEL_SAP;
+            const int linear = sap || law == ICF_LAW_HUNT_CROSSLEY || law == ICF_LAW_KELVIN_VOIGT;
+            icf_surface f = good_surface(model, law);
+            icf_contact c = good_contact();
+            a_surface = f;
+            a_contact = c;
+            s.given = (unsigned char*)&a_contact;
+            damage_all(&s, contact_fields, COUNT_OF(contact_fields), 0);
+            surface_rules(table, model, law);
+            s.given = (unsigned char*)&a_surface;
             damage_all(&s, table, COUNT_OF(table), 0);
 
-            c = good_contact(model, law);
             c.distance = 0;
-            expect_contact("at distance 0", c,
-                           model != ICF_MODEL_SAP && is_barrier(law) ? ICF_RESULT_INFEASIBLE
-                                                                     : ICF_RESULT_OK);
-            c = good_contact(model, law);
-            c.friction2 = R(0.4);
-            expect_contact("friction2", c, model == ICF_MODEL_SAP ? bad : ICF_RESULT_OK);
-            c.friction2 = c.friction;
-            expect_contact("friction2 equal", c, ICF_RESULT_OK);
-            c.friction = c.friction2 = 0;
-            expect_contact("friction2 0 and equal", c, ICF_RESULT_OK);
-            c.friction = R(0.1);
-            expect_contact("friction2 0", c, model == ICF_MODEL_SAP ? bad : ICF_RESULT_OK);
+            expect_contact("at distance 0", f, c,
+                           !sap && is_barrier(law) ? ICF_RESULT_INFEASIBLE : ok);
+            c = good_contact();
+            f.friction2 = R(0.4);
+            expect_contact("friction2", f, c, sap ? bad : ok);
+            f.friction2 = f.friction;
+            expect_contact("friction2 equal", f, c, ok);
+            f.friction = f.friction2 = 0;
+            expect_contact("friction2 0 and equal", f, c, ok);
+            f.friction = R(0.1);
+            expect_contact("friction2 0", f, c, sap ? bad : ok);
 
             /* by force: those laws whose force is linear in it */
-            c = good_contact(model, law);
-            c.by_force = 1;
+            f = good_surface(model, law);
+            f.by_force = 1;
             c.force = 3;
-            expect_contact("by force", c,
-                           model == ICF_MODEL_SAP || law == ICF_LAW_HUNT_CROSSLEY ||
-                                   law == ICF_LAW_KELVIN_VOIGT
-                               ? ICF_RESULT_OK
-                               : bad);
-            c.stiffness = 0;
-            expect_contact("by force, stiffness 0", c,
-                           model != ICF_MODEL_SAP && law == ICF_LAW_HUNT_CROSSLEY ? ICF_RESULT_OK
-                                                                                  : bad);
+            expect_contact("by force", f, c, linear ? ok : bad);
+            c.weight = 0;
+            expect_contact("by force, weight 0", f, c,
+                           !sap && law == ICF_LAW_HUNT_CROSSLEY ? ok : bad);
+            c.weight = 1;
+            f.stiffness = 0;
+            expect_contact("by force, stiffness 0", f, c,
+                           !sap && law == ICF_LAW_HUNT_CROSSLEY ? ok : bad);
         }
     }
     /* vectors that are no axes */
@@ -674,17 +698,21 @@ static void test_fields_of_contacts(void)
             {{0, R(0.995), 0},    {1, 0, 0},      1},
             {{R(0.6), R(0.8), 0}, {1, 0, 0},      1},
         };
-        icf_contact c = good_contact(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
-        c.normal = icf_vec3_make(axes[law].normal[0], axes[law].normal[1], axes[law].normal[2]);
-        c.tangent = icf_vec3_make(axes[law].tangent[0], axes[law].tangent[1], axes[law].tangent[2]);
-        expect_contact("axes", c, axes[law].good ? ICF_RESULT_OK : bad);
+        const icf_real *n = axes[law].normal, *t = axes[law].tangent;
+        icf_surface f = good_surface(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+        icf_contact c = good_contact();
+        c.normal = icf_vec3_make(n[0], n[1], n[2]);
+        f.tangent = icf_vec3_make(t[0], t[1], t[2]);
+        expect_contact("axes", f, c, axes[law].good ? ok : bad);
     }
-    a_contact = good_contact(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+    a_surface = good_surface(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+    a_contact = good_contact();
     s.given = (unsigned char*)&term_given;
     damage_all(&s, term_fields, COUNT_OF(term_fields), 0);
-    EXPECT(icf_contact_term_make(NULL, 1, 1, term_given.v0, &a_contact_term), bad);
-    EXPECT(icf_contact_term_make(&a_contact, 1, 1, NULL, &a_contact_term), bad);
-    EXPECT(icf_contact_term_make(&a_contact, 1, 1, term_given.v0, NULL), bad);
+    EXPECT(icf_contact_term_make(NULL, &a_contact, 1, 1, term_given.v0, &a_contact_term), bad);
+    EXPECT(icf_contact_term_make(&a_surface, NULL, 1, 1, term_given.v0, &a_contact_term), bad);
+    EXPECT(icf_contact_term_make(&a_surface, &a_contact, 1, 1, NULL, &a_contact_term), bad);
+    EXPECT(icf_contact_term_make(&a_surface, &a_contact, 1, 1, term_given.v0, NULL), bad);
 }
 
 static void row_rules(field* table, int32_t kind)
@@ -783,6 +811,7 @@ static struct {
     int32_t island_of[2], sizes[2], pairs[2], rows[2], start[3], clique[3];
     icf_real mass[MASSES], bound[MASSES], v_free[UNKNOWNS], v_last[UNKNOWNS], v[UNKNOWNS];
     icf_real coupling[18], blocks[BLOCKS], bias[9];
+    icf_surface surface[2];
     icf_contact contact[2];
     icf_row row[2];
     icf_workspace w;
@@ -829,7 +858,9 @@ static void problem_make(void)
     }
     for (i = 0; i < 9; i++) q.bias[i] = R(0.001) * (icf_real)i;
     for (i = 0; i < 2; i++) {
-        q.contact[i] = good_contact(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+        q.surface[i] = good_surface(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+        q.contact[i] = good_contact();
+        q.contact[i].surface = i;
         q.contact[i].link = i;
         q.row[i] = icf_default_row(ICF_ROW_QUADRATIC);
         q.row[i].weight = R(0.1);
@@ -837,7 +868,8 @@ static void problem_make(void)
         q.row[i].row = q.rows[i] - 1;
     }
     q.p.dt = R(0.01);
-    q.p.cliques = q.p.links = q.p.contacts = q.p.rows = 2;
+    q.p.cliques = q.p.links = q.p.surfaces = q.p.contacts = q.p.rows = 2;
+    q.p.surface = q.surface;
     q.p.couplings = 1;
     q.p.clique_sizes = q.sizes;
     q.p.mass = q.mass;
@@ -865,7 +897,7 @@ static icf_result call_solve(void)
     if (result < 0 && memcmp(v, q.v, sizeof v) != 0)
         return ICF_RESULT_NO_FACTOR; /* no such answer */
     if (result < 0 && q.stats.part == ICF_PART_NONE) return ICF_RESULT_NO_FACTOR;
-    if (q.stats.part == ICF_PART_CONTACT || q.stats.part == ICF_PART_ROW) {
+    if (q.stats.part >= ICF_PART_SURFACE) {
         const char* r = q.stats.reason;
         if (!r) return ICF_RESULT_NO_FACTOR;
         if ((result == ICF_RESULT_NOT_FINITE) != !strcmp(r, "a number that is not finite"))
@@ -900,7 +932,7 @@ static void check_part(const char* what, size_t k, icf_part part, int32_t which)
 
 static void test_solve_fields(void)
 {
-    static field table[COUNT_OF(contact_fields)];
+    static field table[COUNT_OF(surface_fields)];
     subject s;
     int i;
     problem_make();
@@ -911,18 +943,26 @@ static void test_solve_fields(void)
     for (i = 0; i < 2; i++) {
         int32_t kind;
         problem_make();
-        memcpy(table, contact_fields, sizeof table);
-        if (i) { /* a link of three rows has no point and no spin */
-            rule_of(table, COUNT_OF(table), "point", FREE);
-            rule_of(table, COUNT_OF(table), "torsion", FREE);
-            rule_of(table, COUNT_OF(table), "rolling", FREE);
-        }
+        memcpy(table, contact_fields, sizeof contact_fields);
+        if (i) rule_of(table, COUNT_OF(contact_fields), "point", FREE); /* a link of three rows */
         s = solve_subject(&q.contact[i]);
-        damage_all(&s, table, COUNT_OF(table), 0);
-        q.contact[i].stiffness = -1;
+        damage_all(&s, table, COUNT_OF(contact_fields), 0);
+        memcpy(table, surface_fields, sizeof surface_fields);
+        if (i) { /* nor has it a spin */
+            rule_of(table, COUNT_OF(surface_fields), "torsion", FREE);
+            rule_of(table, COUNT_OF(surface_fields), "rolling", FREE);
+        }
+        s = solve_subject(&q.surface[i]);
+        damage_all(&s, table, COUNT_OF(surface_fields), 0);
+        q.surface[i].stiffness = -1;
+        EXPECT(call_solve(), ICF_RESULT_BAD_ARGUMENT);
+        check_part("surface", (size_t)i, ICF_PART_SURFACE, i);
+        TEST_CHECK(q.stats.reason && !strcmp(q.stats.reason, "stiffness"));
+        problem_make();
+        q.contact[i].weight = -1;
         EXPECT(call_solve(), ICF_RESULT_BAD_ARGUMENT);
         check_part("contact", (size_t)i, ICF_PART_CONTACT, i);
-        TEST_CHECK(q.stats.reason && !strcmp(q.stats.reason, "stiffness"));
+        TEST_CHECK(q.stats.reason && !strcmp(q.stats.reason, "weight"));
         problem_make();
         for (kind = 0; kind <= ICF_ROW_QUADRATIC; kind++) {
             q.row[i].kind = kind;
@@ -1262,8 +1302,8 @@ static void test_solve_indices(void)
     for (k = 0; k < 5; k++) {
         icf_contact* c = q.contact + 1;
         icf_real* x[5];
-        x[0] = &c->torsion;
-        x[1] = &c->rolling;
+        x[0] = &q.surface[1].torsion;
+        x[1] = &q.surface[1].rolling;
         x[2] = &c->point.x;
         x[3] = &c->point.y;
         x[4] = &c->point.z;
@@ -1357,15 +1397,15 @@ static void test_solve_calls(void)
     q.options.cookie++;
     EXPECT(icf_problem_dump(&q.p, &q.options, q.v, NULL, 0, &length), ICF_RESULT_BAD_DEF);
     q.options.cookie--;
-    q.contact[1].cookie++;
+    q.surface[1].cookie++;
     EXPECT(call_dump(), ICF_RESULT_BAD_DEF);
-    q.contact[1].cookie--;
+    q.surface[1].cookie--;
     q.row[1].cookie++;
     EXPECT(call_dump(), ICF_RESULT_BAD_DEF);
     q.row[1].cookie--;
-    q.contact[1].law = ICF_LAW_CUSTOM;
+    q.surface[1].law = ICF_LAW_CUSTOM;
     EXPECT(call_dump(), ICF_RESULT_BAD_LAW);
-    q.contact[1].model = ICF_MODEL_SAP;
+    q.surface[1].model = ICF_MODEL_SAP;
     OK(call_dump());
 
     EXPECT(icf_workspace_reserve(NULL, &q.p), bad);
@@ -1623,9 +1663,10 @@ static void test_moves_of_worlds(void)
             *room[2] = need[2];
             *room[3] = 4;
             if (i == 3) {
-                icf_touch t = icf_default_touch(&here.w);
+                icf_touch t = icf_default_touch();
+                icf_surface surface = icf_world_surface(&here.w);
                 int n;
-                for (n = 0; n < 4; n++) OK(icf_world_add_touch(&here.w, &t));
+                for (n = 0; n < 4; n++) OK(icf_world_add_touch(&here.w, &t, &surface));
             }
             *room[i] -= k;
             TEST_CHECK(icf_world_bytes(&d) <= sizeof large);
@@ -2087,8 +2128,8 @@ static void test_world_comes_back(void)
     TEST_CHECK(back.method == d.method && back.substeps == 5 && back.model == d.model);
     TEST_CHECK(back.settle == 1 && back.iterations == 77 && back.bodies == 64);
     TEST_CHECK(back.joints == 64 && back.constraints == 16 && back.contacts == 256);
-    TEST_CHECK(icf_default_touch(&here.w).contact.model == ICF_MODEL_SIMILAR);
-    TEST_CHECK(icf_default_touch(NULL).contact.model == ICF_MODEL_LAGGED);
+    TEST_CHECK(icf_world_surface(&here.w).model == ICF_MODEL_SIMILAR);
+    TEST_CHECK(icf_world_surface(NULL).model == ICF_MODEL_LAGGED);
     here_end();
 }
 
@@ -2438,18 +2479,20 @@ static void test_fields_of_constraints(void)
 
 static icf_result call_step_with_touch(void)
 {
-    icf_touch good = icf_default_touch(&here.w);
+    icf_surface surface = icf_world_surface(&here.w);
+    icf_touch good = icf_default_touch();
     icf_result result;
     good.b = here.body[0];
     good.contact.distance = 1;
     icf_world_clear_touches(&here.w);
-    OK(icf_world_add_touch(&here.w, &good));
-    OK(icf_world_add_touch(&here.w, &a_touch));
+    OK(icf_world_add_touch(&here.w, &good, &surface));
+    OK(icf_world_add_touch(&here.w, &a_touch, &a_surface));
     result = icf_world_try(&here.w, R(0.001));
     if (result < 0 && (!here.w.reason || here.w.which != 1)) result = ICF_RESULT_NO_FACTOR;
     if (result < 0) {
         int32_t count;
         const icf_touch* t = icf_world_touches(&here.w, &count);
+        a_touch.contact.surface = 1;
         TEST_CHECK(count == 2 && !memcmp(t + 1, &a_touch, sizeof a_touch));
     }
     return result;
@@ -2484,8 +2527,10 @@ static void test_fields_of_touches(void)
     int32_t i, count;
     memset(&none, 0, sizeof none);
     here_make();
-    a_touch = icf_default_touch(&here.w);
-    a_touch.contact = good_contact(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+    a_touch = icf_default_touch();
+    a_surface = good_surface(ICF_MODEL_LAGGED, ICF_LAW_HUNT_CROSSLEY);
+    a_touch.contact = good_contact();
+    a_touch.contact.surface = 1;
     a_touch.b = here.body[4];
     a_touch.point = icf_vec3_make(12, 0, R(0.5));
     expected_which = 1;
@@ -2493,6 +2538,8 @@ static void test_fields_of_touches(void)
     memcpy(table, contact_fields, sizeof table);
     rule_of(table, COUNT_OF(table), "point", FREE);
     damage_all(&s, table, COUNT_OF(table), offsetof(icf_touch, contact));
+    s.given = (unsigned char*)&a_surface;
+    damage_all(&s, surface_fields, COUNT_OF(surface_fields), 0);
     a_touch.a = here.body[7];
     OK(call_step_with_touch());
     a_touch.a = here.body[4];
@@ -2514,8 +2561,23 @@ static void test_fields_of_touches(void)
 
     EXPECT(icf_world_step(NULL, 1), bad);
     EXPECT(icf_world_try(NULL, 1), bad);
-    EXPECT(icf_world_add_touch(NULL, &a_touch), bad);
-    EXPECT(icf_world_add_touch(&here.w, NULL), bad);
+    EXPECT(icf_world_add_touch(NULL, &a_touch, &a_surface), bad);
+    EXPECT(icf_world_add_touch(&here.w, NULL, &a_surface), bad);
+    icf_world_clear_touches(&here.w);
+    EXPECT(icf_world_add_touch(&here.w, &a_touch, NULL), bad);
+    EXPECT(icf_world_add_surface(NULL, &a_surface, &count), bad);
+    EXPECT(icf_world_add_surface(&here.w, NULL, &count), bad);
+    EXPECT(icf_world_add_surface(&here.w, &a_surface, NULL), bad);
+    for (i = -1; i < 2; i += 2) { /* a touch of a surface that there is not */
+        OK(icf_world_add_touch(&here.w, &a_touch, &a_surface));
+        icf_world_touches(&here.w, &count)->contact.surface = i;
+        EXPECT(icf_world_step(&here.w, R(0.001)), bad);
+        TEST_CHECK(here.w.which == 0 && here.w.reason);
+        icf_world_clear_touches(&here.w);
+    }
+    count = 7;
+    TEST_CHECK(!icf_world_surfaces(NULL, &count) && !count);
+    TEST_CHECK(!icf_world_surfaces(&here.w, NULL));
     EXPECT(icf_world_get_stats(NULL, &stats), bad);
     EXPECT(icf_world_get_stats(&here.w, NULL), bad);
     EXPECT(icf_world_diagnose(&here.w, NULL), bad);
@@ -2527,7 +2589,7 @@ static void test_fields_of_touches(void)
     TEST_CHECK(icf_world_body_count(NULL) == 0 && icf_world_touch_count(NULL) == 0);
     TEST_CHECK(icf_world_time(NULL) == 0 && icf_world_hash(NULL) == 0);
     TEST_CHECK(icf_world_save_bytes(NULL) == 0);
-    OK(icf_world_add_touch(&here.w, &a_touch));
+    OK(icf_world_add_touch(&here.w, &a_touch, &a_surface));
     OK(icf_world_step(&here.w, R(1e-3)));
     for (i = -1; i <= 1; i++) {
         icf_touch_result t;
@@ -2700,11 +2762,12 @@ static icf_result call_with_body(int which, slot_name n, const char** text)
         break;
     case 19:
     case 20:
-        a_touch = icf_default_touch(&here.w);
+        a_touch = icf_default_touch();
+        a_surface = icf_world_surface(&here.w);
         a_touch.contact.distance = 1;
         *(which == 19 ? &a_touch.a : &a_touch.b) = b;
         icf_world_clear_touches(&here.w);
-        OK(icf_world_add_touch(&here.w, &a_touch));
+        OK(icf_world_add_touch(&here.w, &a_touch, &a_surface));
         CALL(icf_world_try(&here.w, R(1e-3)));
         icf_world_clear_touches(&here.w);
         break;

@@ -169,6 +169,7 @@ static void test_memory_of_a_start_at_the_minimum(void)
     icf_real mass[72] = {0}, free[12] = {0}, v[12], blocks[36] = {0}, x[12] = {1};
     static icf_real memory[100000];
     icf_contact contact = icf_default_contact();
+    icf_surface surface = icf_default_surface();
     icf_problem p = icf_default_problem();
     icf_workspace w;
     icf_stats stats;
@@ -186,7 +187,8 @@ static void test_memory_of_a_start_at_the_minimum(void)
     p.link_start = start;
     p.block_clique = of;
     p.blocks = blocks;
-    p.contacts = 1;
+    p.contacts = p.surfaces = 1;
+    p.surface = &surface;
     p.contact = &contact;
     free[8] = (icf_real)0.1; /* apart */
     memcpy(v, free, sizeof v);

@@ -1196,10 +1196,14 @@ static void test_touches_edited_before_the_solve(void)
     for (k = 0; k < 60; k++) {
         int32_t n;
         icf_touch* t;
+        icf_surface ice = icf_world_surface(&s.world);
+        int32_t number;
         OK(icf_scene_detect(&s, dt));
+        ice.friction = 0;
+        OK(icf_world_add_surface(&s.world, &ice, &number));
         t = icf_world_touches(&s.world, &n);
         for (i = 0; i < n; i++) {
-            if (t[i].b.index == box[0].index) t[i].contact.friction = 0;
+            if (t[i].b.index == box[0].index) t[i].contact.surface = number;
         }
         OK(icf_scene_solve(&s, dt));
     }

@@ -24,8 +24,9 @@ static const double converged = IN_FLOAT ? 1e-2 : 1e-7;
 // A problem whose parts can be changed, with its answer
 
 typedef struct solved {
-    icf_problem p; /* v_free, contact and row point to the three below */
+    icf_problem p; /* v_free, surface, contact and row point to those below */
     icf_real* v_free;
+    icf_surface* surface; /* of each contact, its own */
     icf_contact* contact;
     icf_row* row;
     int32_t unknowns;
@@ -38,6 +39,7 @@ static void solved_free(solved* s)
 {
     icf_workspace_destroy(&s->workspace);
     free(s->v_free);
+    free(s->surface);
     free(s->contact);
     free(s->row);
     free(s->v);
@@ -62,15 +64,22 @@ static int solved_make(solved* s, const icf_problem* p, const icf_real* start)
     s->v = (icf_real*)allocate((size_t)s->unknowns, sizeof(icf_real));
     s->weight = (double*)allocate((size_t)s->unknowns, sizeof(double));
     s->contact = (icf_contact*)allocate((size_t)p->contacts, sizeof(icf_contact));
+    s->surface = (icf_surface*)allocate((size_t)p->contacts, sizeof(icf_surface));
     s->row = (icf_row*)allocate((size_t)p->rows, sizeof(icf_row));
     memcpy(s->v_free, p->v_free, (size_t)s->unknowns * sizeof(icf_real));
-    if (p->contacts) memcpy(s->contact, p->contact, (size_t)p->contacts * sizeof(icf_contact));
+    for (i = 0; i < p->contacts; i++) {
+        s->surface[i] = p->surface[p->contact[i].surface];
+        s->contact[i] = p->contact[i];
+        s->contact[i].surface = i;
+    }
     if (p->rows) memcpy(s->row, p->row, (size_t)p->rows * sizeof(icf_row));
     for (c = 0; c < p->cliques; c++, mass += n * n) {
         n = p->clique_sizes[c];
         for (i = 0; i < n; i++) s->weight[at++] = (double)mass[i * (n + 1)];
     }
     s->p.v_free = s->v_free;
+    s->p.surfaces = p->contacts;
+    s->p.surface = s->surface;
     s->p.contact = s->contact;
     s->p.row = s->row;
     return TEST_CHECK(icf_workspace_reserve(&s->workspace, &s->p) == ICF_RESULT_OK) &&
@@ -188,13 +197,13 @@ typedef struct change {
     double now[3];
 } change;
 
-static void change_contact(icf_contact* c, parameter what, double dt, double t)
+static void change_contact(icf_surface* f, icf_contact* c, parameter what, double dt, double t)
 {
-    if (what == FRICTION) c->friction = R((double)c->friction * (1 + t));
-    if (what == STIFFNESS) c->stiffness = R((double)c->stiffness * (1 + t));
-    if (what == DISSIPATION) c->dissipation = R((double)c->dissipation * (1 + t));
+    if (what == FRICTION) f->friction = R((double)f->friction * (1 + t));
+    if (what == STIFFNESS) f->stiffness = R((double)f->stiffness * (1 + t));
+    if (what == DISSIPATION) f->dissipation = R((double)f->dissipation * (1 + t));
     if (what == DISTANCE) c->distance = R((double)c->distance + dt * t);
-    if (what == SURFACE_VELOCITY) c->surface_velocity.x += R(t);
+    if (what == SURFACE_VELOCITY) f->velocity.x += R(t);
 }
 
 static int solve_changed(void* of, double t, double* values)
@@ -213,7 +222,8 @@ static int solve_changed(void* of, double t, double* values)
         if (c->what == ROW_DISTANCE) s->row[c->which].distance += R(dt * t);
     } else if (c->what != V_FREE) {
         s->contact[c->which] = c->base->contact[c->which];
-        change_contact(&s->contact[c->which], c->what, dt, t);
+        s->surface[c->which] = c->base->surface[c->which];
+        change_contact(&s->surface[c->which], &s->contact[c->which], c->what, dt, t);
     }
     if (solve_again(s, c->base->v) != ICF_RESULT_OK) return 0;
     for (i = 0; i < s->unknowns; i++) values[i] = (double)s->v[i];
@@ -224,6 +234,7 @@ static int solve_changed(void* of, double t, double* values)
 static int impulse_changed(void* of, double t, double* values)
 {
     change* c = (change*)of;
+    icf_surface surface = c->base->surface[c->which];
     icf_contact contact = c->base->contact[c->which];
     icf_contact_term term;
     icf_real start[3], now[3], impulse[3];
@@ -231,13 +242,14 @@ static int impulse_changed(void* of, double t, double* values)
     int i;
     memset(&r, 0, sizeof r);
     if (icf_get_contact(&c->base->workspace, c->which, &r) != ICF_RESULT_OK) return 0;
-    change_contact(&contact, c->what, (double)c->base->p.dt, t);
+    change_contact(&surface, &contact, c->what, (double)c->base->p.dt, t);
     for (i = 0; i < 3; i++) {
         const double shift = c->what == SURFACE_VELOCITY && i == 0 ? t : 0;
         start[i] = R(c->start[i] + shift);
         now[i] = R(c->now[i] + shift);
     }
-    if (icf_contact_term_make(&contact, c->base->p.dt, r.w, start, &term) != ICF_RESULT_OK)
+    if (icf_contact_term_make(&surface, &contact, c->base->p.dt, r.w, start, &term) !=
+        ICF_RESULT_OK)
         return 0;
     if (!icf_contact_evaluate(&term, now, NULL, impulse, NULL)) return 0;
     for (i = 0; i < 3; i++) values[i] = (double)impulse[i];
@@ -252,9 +264,9 @@ static void contact_velocity(const icf_problem* p, int32_t contact, const icf_re
     int32_t clique, i, k, first = 0, bias = 0;
     for (i = 0; i < c->link; i++) bias += p->link_rows[i];
     assert(p->link_rows[c->link] == 3);
-    out[0] = (double)c->surface_velocity.x;
-    out[1] = (double)c->surface_velocity.y;
-    out[2] = (double)c->surface_velocity.z;
+    out[0] = (double)p->surface[c->surface].velocity.x;
+    out[1] = (double)p->surface[c->surface].velocity.y;
+    out[2] = (double)p->surface[c->surface].velocity.z;
     for (i = 0; i < 3 && p->link_bias; i++) out[i] += (double)p->link_bias[bias + i];
     for (clique = 0; clique < p->cliques; first += p->clique_sizes[clique++]) {
         const int32_t n = p->clique_sizes[clique];
@@ -392,9 +404,9 @@ static void check_problem(const icf_problem* p, const icf_real* start, const cha
             } else {
                 c.which = random_contact_with_force(&s);
                 if (c.which < 0 || s.p.link_rows[s.contact[c.which].link] != 3 ||
-                    (s.contact[c.which].model == ICF_MODEL_SAP && what == DISSIPATION) ||
-                    (s.contact[c.which].friction == 0 && what == FRICTION) ||
-                    (s.contact[c.which].dissipation == 0 && what == DISSIPATION))
+                    (s.surface[c.which].model == ICF_MODEL_SAP && what == DISSIPATION) ||
+                    (s.surface[c.which].friction == 0 && what == FRICTION) ||
+                    (s.surface[c.which].dissipation == 0 && what == DISSIPATION))
                     continue;
                 if (!contact_side(&s, &c, b)) continue;
                 if (norm(NULL, n, b) == 0) continue;
@@ -402,6 +414,7 @@ static void check_problem(const icf_problem* p, const icf_real* start, const cha
             check_derivative(&s, &c, b, x, t, name);
             /* the changes leave what is next as it was */
             if (c.which >= 0) c.other.contact[c.which] = s.contact[c.which];
+            if (c.which >= 0) c.other.surface[c.which] = s.surface[c.which];
             memcpy(c.other.v_free, s.v_free, (size_t)n * sizeof(icf_real));
             for (i = 0; i < n; i++) {
                 left += adjoint[i] * x[i];
@@ -483,7 +496,8 @@ static void add_contact_hessian(const solved* s, int32_t c, const double* x, dou
         now[1] = r.velocity.y;
         now[2] = r.velocity.z;
     }
-    TEST_CHECK(icf_contact_term_make(&s->contact[c], s->p.dt, r.w, start, &term) == ICF_RESULT_OK);
+    TEST_CHECK(icf_contact_term_make(&s->surface[c], &s->contact[c], s->p.dt, r.w, start, &term) ==
+               ICF_RESULT_OK);
     TEST_CHECK(icf_contact_evaluate(&term, now, NULL, back, hessian));
     for (clique = 0; clique < s->p.cliques; first += s->p.clique_sizes[clique++]) {
         int used = 0;
@@ -601,16 +615,16 @@ static void random_row(icf_row* r)
 
 static void random_contact(icf_contact* c)
 {
-    c->model = random_below(3);
+    surface_of(c)->model = random_below(3);
     c->distance = R(random_between(-2e-3, 5e-4));
-    c->stiffness = R(exp(random_between(log(1e3), log(1e5))));
-    c->dissipation = R(random_between(0.1, 5));
-    c->friction = R(random_between(0.1, 1));
-    c->slip_tolerance = R(1e-2);
-    c->softness = R(1e-2);
-    if (c->model != ICF_MODEL_SAP && random_below(3) == 0) {
-        c->law = ICF_LAW_HERTZ;
-        c->stiffness *= 20;
+    surface_of(c)->stiffness = R(exp(random_between(log(1e3), log(1e5))));
+    surface_of(c)->dissipation = R(random_between(0.1, 5));
+    surface_of(c)->friction = R(random_between(0.1, 1));
+    surface_of(c)->slip_tolerance = R(1e-2);
+    surface_of(c)->softness = R(1e-2);
+    if (surface_of(c)->model != ICF_MODEL_SAP && random_below(3) == 0) {
+        surface_of(c)->law = ICF_LAW_HERTZ;
+        surface_of(c)->stiffness *= 20;
     }
 }
 
@@ -825,6 +839,7 @@ static void test_without_factors(void)
 /* One point mass of 1 kg, or one joint, and what acts on it */
 typedef struct point {
     icf_problem p;
+    icf_surface surface;
     icf_contact contact;
     icf_row row;
     icf_real mass[9], same[9], v_free[3], v_last[3];
@@ -840,6 +855,7 @@ static void point_make(point* q, int32_t size)
     q->start[1] = 1;
     for (i = 0; i < size; i++) q->mass[i * (size + 1)] = q->same[i * (size + 1)] = 1;
     q->contact = icf_default_contact();
+    q->surface = icf_default_surface();
     q->p.dt = R(1.0 / 128);
     q->p.cliques = q->p.links = 1;
     q->p.clique_sizes = &q->size;
@@ -850,7 +866,8 @@ static void point_make(point* q, int32_t size)
     q->p.link_start = q->start;
     q->p.block_clique = &q->clique;
     q->p.blocks = q->same;
-    q->p.contacts = size == 3;
+    q->p.contacts = q->p.surfaces = size == 3;
+    q->p.surface = &q->surface;
     q->p.rows = size == 1;
     q->p.contact = &q->contact;
     q->p.row = &q->row;
@@ -866,8 +883,8 @@ static int32_t switching_at(point* q, const icf_real* v, const double* direction
     if (q->size == 3) {
         icf_contact_term term;
         const icf_real inverse = q->contact.effective_mass_inverse;
-        TEST_CHECK(icf_contact_term_make(&q->contact, q->p.dt, inverse, q->v_last, &term) ==
-                   ICF_RESULT_OK);
+        TEST_CHECK(icf_contact_term_make(&q->surface, &q->contact, q->p.dt, inverse, q->v_last,
+                                         &term) == ICF_RESULT_OK);
         TEST_CHECK(icf_contact_evaluate(&term, v, NULL, impulse, NULL));
     } else {
         icf_row_term term;
@@ -902,10 +919,10 @@ static void test_kinks_are_told(void)
     for (i = 0; i < 3; i++) {
         /* about to touch, without friction that would lift it: where the law's force ends */
         point_make(&q, 3);
-        q.contact.law = laws[i];
-        q.contact.stiffness = 1000;
-        q.contact.dissipation = R(0.5);
-        q.contact.relaxation = R(1.0 / 128);
+        q.surface.law = laws[i];
+        q.surface.stiffness = 1000;
+        q.surface.dissipation = R(0.5);
+        q.surface.relaxation = R(1.0 / 128);
         q.contact.effective_mass_inverse = 1;
         q.contact.distance = R(1.0 / 512);
         q.v_last[2] = -1;
@@ -917,11 +934,11 @@ static void test_kinks_are_told(void)
 
     /* similar: vn less the slip, as friction softens it, at that velocity */
     point_make(&q, 3);
-    q.contact.model = ICF_MODEL_SIMILAR;
+    q.surface.model = ICF_MODEL_SIMILAR;
     q.contact.effective_mass_inverse = 1;
     q.contact.distance = 0;
-    q.contact.friction = R(0.5);
-    q.contact.slip_tolerance = R(0.75);
+    q.surface.friction = R(0.5);
+    q.surface.slip_tolerance = R(0.75);
     v[0] = 1;
     v[1] = 0;
     v[2] = R(0.5 * (1.25 - 0.75));
@@ -929,13 +946,13 @@ static void test_kinks_are_told(void)
 
     /* SAP: open to sliding, sliding to sticking */
     point_make(&q, 3);
-    q.contact.model = ICF_MODEL_SAP;
-    q.contact.stiffness = 4096;
-    q.contact.relaxation = R(1.0 / 128);
-    q.contact.near_rigid = 0;
+    q.surface.model = ICF_MODEL_SAP;
+    q.surface.stiffness = 4096;
+    q.surface.relaxation = R(1.0 / 128);
+    q.surface.near_rigid = 0;
     q.contact.effective_mass_inverse = 1;
-    q.contact.softness = R(1.0 / 16);
-    q.contact.friction = R(0.5);
+    q.surface.softness = R(1.0 / 16);
+    q.surface.friction = R(0.5);
     v[0] = 1;
     v[1] = 0;
     v[2] = R(0.5);
@@ -1071,6 +1088,7 @@ static void test_push_is_the_jacobian(void)
         icf_real blocks[72], mass[72] = {0}, v_free[12] = {0}, b[12], j[18], impulse[3];
         int32_t sizes[2] = {6, 6}, rows = 6, start[2] = {0, 2}, cliques[2] = {1, 0}, i, k, c;
         icf_contact contact = icf_default_contact();
+        icf_surface surface = icf_default_surface();
         icf_problem p = icf_default_problem();
         random_seed(SEED + (uint32_t)trial);
         for (i = 0; i < 72; i++) blocks[i] = R(random_between(-1, 1));
@@ -1079,7 +1097,7 @@ static void test_push_is_the_jacobian(void)
         contact.normal.y = R(random_between(-1, 1));
         contact.normal.z = R(random_between(0.1, 1));
         contact.normal = icf_vec3_normalize(contact.normal);
-        contact.tangent = icf_vec3_normalize(
+        surface.tangent = icf_vec3_normalize(
             icf_vec3_cross(contact.normal, icf_vec3_make(R(random_between(-1, 1)), 1, 0)));
         contact.point.x = R(random_between(-1, 1));
         contact.point.y = R(random_between(-1, 1));
@@ -1096,6 +1114,8 @@ static void test_push_is_the_jacobian(void)
         p.blocks = blocks;
         p.contacts = 1;
         p.contact = &contact;
+        p.surfaces = 1;
+        p.surface = &surface;
         for (i = 0; i < 3; i++) impulse[i] = R(random_between(-1, 1));
         for (i = 0; i < 12; i++) b[i] = R(i);
         TEST_CHECK(icf_contact_push(&p, 0, impulse, b) == ICF_RESULT_OK);

@@ -194,11 +194,11 @@ static void test_frames_are_rows(void)
             int32_t l = scene_link(t, 3);
             model = trial % 3;
             random_contact(c, 1 << model, 6);
-            vec3_wide(c->tangent, d[0]);
+            vec3_wide(surface_of(c)->tangent, d[0]);
             vec3_wide(c->normal, d[2]);
             cross_wide(d[2], d[0], d[1]);
             vec3_wide(c->point, point);
-            vec3_wide(c->surface_velocity, surface);
+            vec3_wide(surface_of(c)->velocity, surface);
             for (b = 0; b < 2; b++) {
                 double rows[18];
                 for (i = 0; i < 3; i++) {
@@ -210,11 +210,10 @@ static void test_frames_are_rows(void)
                 }
                 scene_block(t, b, rows);
             }
-            *scene_contact(t, l) = *c;
-            t->contact[k].link = l;
+            scene_contact_like(t, s, k)->link = l;
             t->contact[k].point = icf_vec3_make(0, 0, 0);
-            t->contact[k].surface_velocity = icf_vec3_make(0, 0, 0);
-            t->contact[k].tangent = icf_vec3_make(1, 0, 0);
+            t->surface[k].velocity = icf_vec3_make(0, 0, 0);
+            t->surface[k].tangent = icf_vec3_make(1, 0, 0);
             t->contact[k].normal = icf_vec3_make(0, 0, 1);
         }
         for (i = 0; i < 12; i++) {
@@ -289,10 +288,11 @@ static void make_three_bodies(scene* s)
             icf_contact* c = scene_contact(s, i);
             c->normal = icf_vec3_normalize(
                 icf_vec3_make(R(random_between(-1, 1)), R(random_between(-1, 1)), R(1.5)));
-            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
+            surface_of(c)->tangent =
+                icf_vec3_normalize(icf_vec3_cross(c->normal, icf_vec3_make(1, 0, 0)));
             c->distance = R(-0.001);
-            c->stiffness = R(1e4);
-            c->friction = R(0.5);
+            surface_of(c)->stiffness = R(1e4);
+            surface_of(c)->friction = R(0.5);
             if (rows == 6) c->point.x = R(0.3 * k);
             if (rows == 6) c->point.y = R(0.2 * k * k);
         }
@@ -361,9 +361,9 @@ static void test_levers_are_their_matrices(void)
         /* and so soft that what gives at a spin goes by W */
         for (i = 0; i < s->p.contacts; i++) {
             if (s->link_rows[s->contact[i].link] == 3) continue;
-            s->contact[i].torsion = R(0.3);
-            s->contact[i].rolling = R(0.1);
-            s->contact[i].softness = R(0.1);
+            s->surface[i].torsion = R(0.3);
+            s->surface[i].rolling = R(0.1);
+            s->surface[i].softness = R(0.1);
         }
         check_levers(s, t, 1);
     }
@@ -471,9 +471,9 @@ static void test_any_tangent(void)
     for (trial = 0; trial < 30; trial++) {
         scene *s = &first_scene, *t = &second_scene;
         random_scene(s, 1 << trial % 3, 3, 0, 4, 0);
-        for (i = 0; i < s->p.contacts; i++) s->contact[i].friction2 = -1;
+        for (i = 0; i < s->p.contacts; i++) s->surface[i].friction2 = -1;
         scene_copy(t, s);
-        for (i = 0; i < t->p.contacts; i++) t->contact[i].tangent = icf_vec3_make(0, 0, 0);
+        for (i = 0; i < t->p.contacts; i++) t->surface[i].tangent = icf_vec3_make(0, 0, 0);
         check_same_answer(s, t, trial);
         for (i = 0; i < t->p.contacts; i++) {
             /* the force is in the axes of the link, and orthogonal parts stay so */
@@ -668,8 +668,7 @@ static void test_order_changes_only_rounding(void)
             }
         }
         for (i = s->p.contacts - 1; i >= 0; i--) {
-            icf_contact* c = scene_contact(t, 0);
-            *c = s->contact[i];
+            icf_contact* c = scene_contact_like(t, s, i);
             c->link = at[c->link];
         }
         for (i = s->p.rows - 1; i >= 0; i--) {
@@ -734,7 +733,7 @@ static void test_couplings_as_one_clique(void)
             scene_block(t, 0, block);
         }
         memcpy(t->bias, s->bias, sizeof t->bias);
-        for (i = 0; i < s->p.contacts; i++) *scene_contact(t, 0) = s->contact[i];
+        for (i = 0; i < s->p.contacts; i++) (void)scene_contact_like(t, s, i);
         memcpy(t->v_free, s->v_free, sizeof t->v_free);
         memcpy(t->v_last, s->v_last, sizeof t->v_last);
         memcpy(v, s->v_last, sizeof v);
@@ -813,11 +812,13 @@ static void test_results_are_those_of_velocities(void)
                 size = (scale + (wide)EPS * 100 * sqrtl(size * p->w)) / sqrtl(p->w);
                 if (p->contact) {
                     icf_contact_result r = contact_result(i);
-                    icf_vec3 t2 = icf_vec3_cross(p->contact->normal, p->contact->tangent), f;
+                    icf_vec3 t2 = icf_vec3_cross(p->contact->normal,
+                                                 surface_of(p->contact)->tangent),
+                             f;
                     got[0] = r.impulse.x;
                     got[1] = r.impulse.y;
                     got[2] = r.impulse.z;
-                    f = icf_vec3_scale(r.impulse.x, p->contact->tangent);
+                    f = icf_vec3_scale(r.impulse.x, surface_of(p->contact)->tangent);
                     f = icf_vec3_add_scaled(f, r.impulse.y, t2);
                     f = icf_vec3_add_scaled(f, r.impulse.z, p->contact->normal);
                     f = icf_vec3_sub(f, icf_vec3_scale(s->p.dt, r.force));
@@ -833,13 +834,13 @@ static void test_results_are_those_of_velocities(void)
                         /* lagged friction is that of the start of the step, also in one that
                            ends apart */
                         TEST_CHECK(got[2] == 0);
-                        TEST_CHECK(p->contact->model == ICF_MODEL_LAGGED ||
+                        TEST_CHECK(surface_of(p->contact)->model == ICF_MODEL_LAGGED ||
                                    (got[0] == 0 && got[1] == 0));
                     }
                     TEST_CHECK(r.spin_impulse.x == 0 && r.spin_impulse.y == 0 &&
                                r.spin_impulse.z == 0);
                     /* a gliding contact of another model may push upwards */
-                    TEST_CHECK_(p->contact->model != ICF_MODEL_LAGGED ||
+                    TEST_CHECK_(surface_of(p->contact)->model != ICF_MODEL_LAGGED ||
                                     (double)r.dissipated >=
                                         -(double)(size * (sqrtl(dot(3, u, u)) + 1)),
                                 "%s: contact %d gains %g", families[family].name, (int)i,
@@ -886,16 +887,17 @@ static void test_energy_of_a_step(void)
             memset(s->bias, 0, sizeof s->bias);
             for (i = 0; i < s->p.contacts; i++) {
                 icf_contact* c = &s->contact[i];
-                c->model = model;
-                c->surface_velocity = icf_vec3_make(0, 0, 0);
+                surface_of(c)->model = model;
+                surface_of(c)->velocity = icf_vec3_make(0, 0, 0);
                 c->distance = R(random_between(-0.2, -0.1)); /* deep: none of them lets go */
-                c->stiffness = R(random_between(10, 30));
-                c->near_rigid = 0;
-                c->friction2 = -1;
-                if (!with_friction) c->friction = 0;
-                c->law = with_normals == 2 ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HUNT_CROSSLEY;
-                c->dissipation = R(with_normals ? 0.2 : 0);
-                c->relaxation = R(with_normals ? 0.005 : 0);
+                surface_of(c)->stiffness = R(random_between(10, 30));
+                surface_of(c)->near_rigid = 0;
+                surface_of(c)->friction2 = -1;
+                if (!with_friction) surface_of(c)->friction = 0;
+                surface_of(c)->law =
+                    with_normals == 2 ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HUNT_CROSSLEY;
+                surface_of(c)->dissipation = R(with_normals ? 0.2 : 0);
+                surface_of(c)->relaxation = R(with_normals ? 0.005 : 0);
             }
             for (i = 0; i < s->unknowns; i++) {
                 v[i] = s->v_free[i] = s->v_last[i] = R(random_between(-1, 1));
@@ -915,9 +917,9 @@ static void test_energy_of_a_step(void)
                 piece_velocity(&opinion.pieces[i], opinion.n, x, u);
                 end = phi + dt * u[2];
                 kept &= r.impulse.z > 0 && end < 0;
-                stored += (wide)c->stiffness * (end * end - phi * phi) / 2;
-                integration += (wide)c->stiffness * dt * dt * u[2] * u[2] / 2;
-                size += (wide)c->stiffness * phi * phi;
+                stored += (wide)surface_of(c)->stiffness * (end * end - phi * phi) / 2;
+                integration += (wide)surface_of(c)->stiffness * dt * dt * u[2] * u[2] / 2;
+                size += (wide)surface_of(c)->stiffness * phi * phi;
                 taken += (wide)r.dissipated;
                 if (model == ICF_MODEL_LAGGED) TEST_CHECK((double)r.dissipated >= -100 * EPS);
                 if (!with_friction && !with_normals) CHECK_NEAR(r.dissipated, 0, 0, 100 * EPS);
@@ -948,8 +950,8 @@ static void test_dissipation_of_slip(void)
     icf_contact* c = scene_point_on_floor(s, dt, m);
     icf_real v[3] = {2, 0, 0};
     icf_contact_result r;
-    c->stiffness = R(k);
-    c->dissipation = 0;
+    surface_of(c)->stiffness = R(k);
+    surface_of(c)->dissipation = 0;
     c->distance = R(-gravity / k);
     s->v_last[0] = s->v_free[0] = 2;
     s->v_free[2] = R(-gravity * dt);
@@ -957,7 +959,7 @@ static void test_dissipation_of_slip(void)
     r = contact_result(0);
     CHECK_NEAR(r.dissipated, 0.5 * gravity * dt * (double)v[0], 1e-6 + 100 * EPS, 0);
     /* on a belt that moves along, none */
-    c->surface_velocity = icf_vec3_make(-2, 0, 0);
+    surface_of(c)->velocity = icf_vec3_make(-2, 0, 0);
     v[0] = 2;
     solve_exactly(s, v, NULL);
     CHECK_NEAR(contact_result(0).dissipated, 0, 0, 1e-5);

@@ -1077,13 +1077,15 @@ static void test_limits_stop_joints(void)
         icf_body_def b = body_at(2, 0, 0, 1.1);
         icf_body bullet;
         icf_touch t;
+        icf_surface surface;
         d.lower[0] = -R(0.01);
         w = one_joint(&d, 0, 0, &j);
         b.velocity = vec(0, 0, -50);
         bullet = add_body(&w, &b);
+        surface = icf_world_surface(&w);
         t = touch_at(&w, d.child, bullet, vec(0, 0, 1), 0.05, 1);
-        t.contact.stiffness = R(1e7);
-        OK(icf_world_add_touch(&w, &t));
+        surface.stiffness = R(1e7);
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(0.01)));
         TEST_CHECK_((double)joint_state_of(&w, j).position[0] > -0.02,
                     "hit at rest 0.01 before its limit, a joint is at %g after the step",
@@ -1381,10 +1383,11 @@ static void test_humanoid_lands_and_stands(void)
     for (n = 0; n < 500; n++) {
         for (i = 0; i < 31; i++) {
             icf_body_state s = state_of(&w, part[i]);
+            icf_surface surface = icf_world_surface(&w);
             icf_touch t =
                 touch_at(&w, no_body, part[i], s.center, (double)s.center.z - 0.1, (uint64_t)i + 1);
-            t.contact.stiffness = R(1e4);
-            if ((double)t.contact.distance < 0.1) OK(icf_world_add_touch(&w, &t));
+            surface.stiffness = R(1e4);
+            if ((double)t.contact.distance < 0.1) OK(icf_world_add_touch(&w, &t, &surface));
         }
         OK(icf_world_step(&w, R(0.004)));
         OK(icf_world_get_stats(&w, &stats));
@@ -1696,6 +1699,7 @@ static void test_nothing_to_move(void)
     icf_constraint name;
     icf_body fixed, free_one, more;
     icf_touch t;
+    icf_surface surface;
     int method, i;
     j.parent_frame.p = vec(0, 0, 1);
     j.child = fixed = add_body(&w, &d);
@@ -1712,10 +1716,12 @@ static void test_nothing_to_move(void)
         wd.method = method;
         OK(icf_world_set_def(&w, &wd));
         for (i = 0; i < 5; i++) {
+            surface = icf_world_surface(&w);
             t = touch_at(&w, more, free_one, vec(0, 0, 2.5), -0.001, 1);
-            OK(icf_world_add_touch(&w, &t));
+            OK(icf_world_add_touch(&w, &t, &surface));
+            surface = icf_world_surface(&w);
             t = touch_at(&w, no_body, fixed, vec(0, 0, 0.5), -0.001, 1);
-            OK(icf_world_add_touch(&w, &t));
+            OK(icf_world_add_touch(&w, &t, &surface));
             OK(icf_world_step(&w, R(0.01)));
             CHECK_NEAR(state_of(&w, more).center.z, 2, 0, 0);
         }
@@ -2005,15 +2011,17 @@ static void random_touches(icf_world* w)
         icf_body a = icf_world_body_at(w, random_below(icf_world_body_count(w)));
         icf_body b = icf_world_body_at(w, random_below(icf_world_body_count(w)));
         icf_touch touch;
+        icf_surface surface;
         if (random_below(2)) a = no_body;
         if (a.index == b.index && a.generation) continue;
+        surface = icf_world_surface(w);
         touch = touch_at(w, a, b, state_of(w, b).center, random_between(-0.01, 0.02),
                          (uint64_t)random_below(3));
         touch.point = icf_vec3_add(touch.point, random_vec(0.2));
         touch.contact.normal = icf_vec3_normalize(random_vec(1));
-        touch.contact.stiffness = R(pow(10, random_between(3, 6)));
-        touch.contact.friction = R(random_between(0, 1.5));
-        OK(icf_world_add_touch(w, &touch));
+        surface.stiffness = R(pow(10, random_between(3, 6)));
+        surface.friction = R(random_between(0, 1.5));
+        OK(icf_world_add_touch(w, &touch, &surface));
     }
 }
 

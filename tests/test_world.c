@@ -191,18 +191,19 @@ static void test_static_friction_uneven(void)
         d.angular_velocity = vec(0, 1 / ((height + 0.1) / 2), 4);
         ball = add_body(&w, &d);
         for (i = 0; i < count; i++) {
-            icf_touch t = icf_default_touch(&w);
+            icf_touch t = icf_default_touch();
+            icf_surface surface = icf_world_surface(&w);
             icf_touch_result r;
             icf_body_state s;
             OK(icf_body_get_state(&w, ball, &s));
             t.b = ball;
             t.point = icf_vec3_make(s.center.x, s.center.y, (s.center.z - R(0.1)) / 2);
             t.contact.distance = s.center.z - R(0.1);
-            t.contact.stiffness = R(1e4);
-            t.contact.dissipation = 5;
-            t.contact.friction = R(0.05);
-            t.contact.friction_static = 1;
-            OK(icf_world_add_touch(&w, &t));
+            surface.stiffness = R(1e4);
+            surface.dissipation = 5;
+            surface.friction = R(0.05);
+            surface.friction_static = 1;
+            OK(icf_world_add_touch(&w, &t, &surface));
             OK(icf_body_apply_force(&w, ball, vec(0, 2, 0), s.center));
             OK(icf_world_step(&w, R(dt)));
             OK(icf_world_get_touch(&w, 0, &r));
@@ -371,11 +372,11 @@ static void test_locks_leave_a_plane(void)
     d.velocity = vec(1, 0, 0);
     b = add_body(&w, &d);
     for (i = 0; i < 300; i++) {
-        icf_contact c = icf_default_contact();
-        c.stiffness = R(1e4);
+        icf_surface surface = icf_default_surface();
+        surface.stiffness = R(1e4);
         OK(icf_body_apply_force(&w, b, vec(0, 5, 0), vec(0.3, 0.2, 1)));
         OK(icf_body_apply_torque(&w, b, vec(1, 0.1, 1)));
-        touch_box(&w, no_body, b, d3_make(0.3, 0.2, 0.1), 0, &c);
+        touch_box(&w, no_body, b, d3_make(0.3, 0.2, 0.1), 0, &surface);
         OK(icf_world_step(&w, R(0.01)));
         s = state_of(&w, b);
         TEST_CHECK(s.center.y == R(0.25) && s.velocity.y == 0);
@@ -455,18 +456,19 @@ static void test_rigid_contact_of_what_is_held(void)
         icf_world w = world_with(R(-9.81), ICF_METHOD_SYMPLECTIC_EULER);
         icf_body_def d = icf_default_body_def();
         icf_joint_def j = icf_default_joint_def(ICF_JOINT_WELD);
-        icf_touch t = icf_default_touch(&w);
+        icf_touch t = icf_default_touch();
+        icf_surface surface = icf_world_surface(&w);
         icf_touch_result r;
         icf_joint joint;
         if (how == 0) d.locks = 63;
         t.b = j.child = add_body(&w, &d);
         if (how == 1) OK(icf_joint_create(&w, &j, &joint));
-        t.contact.stiffness = ICF_REAL_MAX;
-        t.contact.torsion = 50;
-        t.contact.rolling = 2;
+        surface.stiffness = ICF_REAL_MAX;
+        surface.torsion = 50;
+        surface.rolling = 2;
         t.contact.distance = -30;
-        t.contact.model = ICF_MODEL_SAP;
-        OK(icf_world_add_touch(&w, &t));
+        surface.model = ICF_MODEL_SAP;
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(0.01)));
         OK(icf_world_get_touch(&w, 0, &r));
         TEST_CHECK(r.impulse.x == 0 && r.impulse.y == 0 && r.impulse.z == 0);
@@ -692,7 +694,7 @@ static double slide(double angle, double mu, double speed, double h, double seco
     icf_world w = world_with(0, 0);
     icf_world_def wd;
     icf_body_def d = body_at(1, 0, 0, 0.05);
-    icf_contact c = icf_default_contact();
+    icf_surface surface = icf_default_surface();
     icf_body b;
     icf_body_state s;
     int i, n = (int)(seconds / h + 0.5);
@@ -703,10 +705,10 @@ static double slide(double angle, double mu, double speed, double h, double seco
     d.inertia = box_inertia(1, 0.4, 0.4, 0.1);
     d.velocity = vec(speed, 0, 0);
     b = add_body(&w, &d);
-    c.stiffness = R(1e5);
-    c.friction = R(mu);
+    surface.stiffness = R(1e5);
+    surface.friction = R(mu);
     for (i = 0; i < n; i++) {
-        touch_box(&w, no_body, b, half, 0, &c);
+        touch_box(&w, no_body, b, half, 0, &surface);
         OK(icf_world_step(&w, R(h)));
     }
     s = state_of(&w, b);
@@ -763,10 +765,11 @@ static void test_rolling_ball(void)
     b = add_body(&w, &d);
     for (i = 0; i < 800; i++) {
         double z = (double)state_of(&w, b).pose.p.z;
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t =
             touch_at(&w, no_body, b, vec((double)state_of(&w, b).pose.p.x, 0, z - r), z - r, 1);
-        t.contact.stiffness = R(k);
-        OK(icf_world_add_touch(&w, &t));
+        surface.stiffness = R(k);
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(0.001)));
     }
     s = state_of(&w, b);
@@ -789,14 +792,15 @@ static double bounce(double dissipation, double h_natural, double v, int model)
     b = add_body(&w, &d);
     for (i = 0; i < 20000; i++) {
         icf_body_state s = state_of(&w, b);
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t =
             touch_at(&w, no_body, b, vec(0, 0, (double)s.pose.p.z - r), (double)s.pose.p.z - r, 1);
         double before = energy_of(&w);
-        t.contact.stiffness = R(k);
-        t.contact.dissipation = R(dissipation);
-        t.contact.model = model;
+        surface.stiffness = R(k);
+        surface.dissipation = R(dissipation);
+        surface.model = model;
         if ((double)s.pose.p.z > r + 0.4 * v * h && s.velocity.z > 0) break;
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(h)));
         CHECK_BELOW(energy_of(&w) - before, 0.5 * k * 1e-2 + 1);
     }
@@ -835,9 +839,10 @@ static void test_speculative_disc_does_not_pass(void)
         b = add_body(&w, &d);
         for (i = 0; i < 30; i++) {
             double z = (double)state_of(&w, b).pose.p.z;
+            icf_surface surface = icf_world_surface(&w);
             icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), z - 0.001, 1);
-            t.contact.stiffness = R(1e7);
-            OK(icf_world_add_touch(&w, &t));
+            surface.stiffness = R(1e7);
+            OK(icf_world_add_touch(&w, &t, &surface));
             OK(icf_world_step(&w, R(1.0 / 60)));
             z = (double)state_of(&w, b).pose.p.z;
             TEST_CHECK_(z > -0.01, "method %d, step %d: at %g", method, i, z);
@@ -856,7 +861,7 @@ static void test_platform_carries_a_box(void)
         icf_body_def d = icf_default_body_def();
         icf_body belt, box;
         icf_body_state s;
-        icf_contact c = icf_default_contact();
+        icf_surface surface = icf_default_surface();
         double t = 0, x;
         int i;
         d.kind = how ? ICF_BODY_STATIC : ICF_BODY_KINEMATIC;
@@ -865,11 +870,11 @@ static void test_platform_carries_a_box(void)
         d = body_at(1, 0, 0, half - 9.81 / 4e5);
         d.inertia = box_inertia(1, 0.2, 0.2, 0.2);
         box = add_body(&w, &d);
-        c.stiffness = R(1e5);
-        c.friction = R(mu);
-        if (how) c.surface_velocity = vec(-speed, 0, 0);
+        surface.stiffness = R(1e5);
+        surface.friction = R(mu);
+        if (how) surface.velocity = vec(-speed, 0, 0);
         for (i = 0; i < 600; i++) {
-            touch_box(&w, belt, box, d3_make(half, half, half), 0, &c);
+            touch_box(&w, belt, box, d3_make(half, half, half), 0, &surface);
             OK(icf_world_step(&w, R(0.001)));
             t += 0.001;
             if (i == 100) /* still slipping: mu g t */
@@ -893,7 +898,7 @@ static void test_weight_in_forces_of_touches(void)
         icf_world w = world_with(-9.81, 0);
         icf_world_def wd;
         icf_body_def d = body_at(3, 0, 0, 0.1);
-        icf_contact c = icf_default_contact();
+        icf_surface surface = icf_default_surface();
         icf_body b;
         d3 force, impulse, moment;
         int i, k;
@@ -903,9 +908,9 @@ static void test_weight_in_forces_of_touches(void)
         d.inertia = box_inertia(3, 0.2, 0.2, 0.2);
         d.center = vec(0.05, 0.02, 0); /* off the middle */
         b = add_body(&w, &d);
-        c.stiffness = R(1e5);
+        surface.stiffness = R(1e5);
         for (i = 0; i < 1500; i++) {
-            touch_box(&w, no_body, b, d3_make(0.1, 0.1, 0.1), 0, &c);
+            touch_box(&w, no_body, b, d3_make(0.1, 0.1, 0.1), 0, &surface);
             OK(icf_world_step(&w, R(0.002)));
         }
         force = impulse = moment = d3_make(0, 0, 0);
@@ -959,12 +964,13 @@ static void test_mass_ratio(void)
                 double top = i ? (double)state_of(&w, b[i - 1]).pose.p.z + side / 2 : 0;
                 int corner;
                 for (corner = 0; corner < 4; corner++) {
+                    icf_surface surface = icf_world_surface(&w);
                     icf_touch t =
                         touch_at(&w, i ? b[i - 1] : no_body, b[i],
                                  vec(corner & 1 ? 0.25 : -0.25, corner & 2 ? 0.25 : -0.25, low),
                                  low - top, (uint64_t)corner + 1);
-                    t.contact.stiffness = R(stiffness);
-                    OK(icf_world_add_touch(&w, &t));
+                    surface.stiffness = R(stiffness);
+                    OK(icf_world_add_touch(&w, &t, &surface));
                 }
             }
             OK(icf_world_step(&w, R(0.002)));
@@ -988,14 +994,15 @@ static void test_events_are_told_once(void)
     icf_body b = add_body(&w, &d);
     const icf_event* e;
     int32_t n, i;
+    icf_surface surface = icf_world_surface(&w);
     icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), -1e-4, 11);
     (void)icf_world_events(&w, &n);
     TEST_CHECK(n == 0);
     for (i = 0; i < 5; i++) {
         icf_touch_result r;
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
         t.id = 0; /* another one, without a name, that nobody hears of */
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
         t.id = 11;
         OK(icf_world_step(&w, R(0.001)));
         e = icf_world_events(&w, &n);
@@ -1009,7 +1016,7 @@ static void test_events_are_told_once(void)
     }
     /* another name: one ends, one begins */
     t.id = 12;
-    OK(icf_world_add_touch(&w, &t));
+    OK(icf_world_add_touch(&w, &t, &surface));
     OK(icf_world_step(&w, R(0.001)));
     e = icf_world_events(&w, &n);
     TEST_ASSERT(n == 2);
@@ -1018,7 +1025,7 @@ static void test_events_are_told_once(void)
     /* far away: given, but ended, and then silent */
     t.contact.distance = 1;
     for (i = 0; i < 2; i++) {
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(0.001)));
         e = icf_world_events(&w, &n);
         TEST_CHECK(n == (i ? 0 : 1));
@@ -1026,7 +1033,7 @@ static void test_events_are_told_once(void)
     }
     /* try tells, but does not remember */
     t.contact.distance = -R(1e-4);
-    OK(icf_world_add_touch(&w, &t));
+    OK(icf_world_add_touch(&w, &t, &surface));
     for (i = 0; i < 3; i++) {
         uint64_t hash = icf_world_hash(&w);
         if (i < 2) {
@@ -1065,11 +1072,13 @@ static void test_islands_of_touches_and_joints(void)
     TEST_CHECK(icf_body_island(&w, b[0]) == -1);
     /* 0 - 1 - 2 touch; 3 - 8 and 4 - 8 touch what stands still; 5 - 6 hang together; 7 is alone */
     for (i = 0; i < 2; i++) {
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t = touch_at(&w, b[i], b[i + 1], vec(i + 0.5, 0, 0), -0.001, 1);
         t.contact.normal = vec(1, 0, 0);
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
+        surface = icf_world_surface(&w);
         t = touch_at(&w, b[8], b[3 + i], vec(3 + i, 0, -0.5), -0.001, 1);
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
     }
     c.a = b[5];
     c.b = b[6];
@@ -1114,13 +1123,14 @@ static void test_room_for_factor(void)
         icf_body_def b = body_at(1, 0.3 * i, 0.2 * (i % 3), 0.1 * (i % 4));
         body[i] = add_body(&w, &b);
         for (k = -1; k < i; k++) {
-            icf_touch t = icf_default_touch(&w);
+            icf_touch t = icf_default_touch();
+            icf_surface surface = icf_world_surface(&w);
             if (k >= 0) t.a = body[k];
             t.b = body[i];
             t.point = icf_vec3_make(R(0.1 * i), R(0.1 * k), 0);
             t.contact.normal = icf_vec3_make(0, 0, 1);
             t.contact.distance = R(-1e-3);
-            OK(icf_world_add_touch(&w, &t));
+            OK(icf_world_add_touch(&w, &t, &surface));
         }
     }
     OK(icf_world_step(&w, R(0.01)));
@@ -1295,18 +1305,19 @@ static void test_substeps_are_steps(void)
         q = add_body(&v, &d);
         for (i = 0; i < 400; i++) {
             icf_body_state s = state_of(&v, q);
+            icf_surface surface = icf_world_surface(&v);
             icf_touch t = touch_at(&v, no_body, q, vec((double)s.pose.p.x, 0, 0),
                                    (double)s.pose.p.z - 0.1, 1);
-            t.contact.stiffness = R(1e4);
-            t.contact.friction = 0;
-            OK(icf_world_add_touch(&v, &t));
+            surface.stiffness = R(1e4);
+            surface.friction = 0;
+            OK(icf_world_add_touch(&v, &t, &surface));
             OK(icf_world_step(&v, R(0.001)));
             if (i % 8 == 0) {
                 s = state_of(&w, p);
                 t.b = p;
                 t.point = vec((double)s.pose.p.x, 0, 0);
                 t.contact.distance = R((double)s.pose.p.z - 0.1);
-                OK(icf_world_add_touch(&w, &t));
+                OK(icf_world_add_touch(&w, &t, &surface));
                 OK(icf_world_step(&w, R(0.008)));
             }
         }
@@ -1337,6 +1348,7 @@ static void test_substeps_follow(void)
         icf_body a = no_body, b;
         icf_touch_result r;
         icf_touch t;
+        icf_surface surface;
         int n;
         OK(icf_world_get_def(&w, &def));
         def.substeps = substeps;
@@ -1348,10 +1360,11 @@ static void test_substeps_follow(void)
             d = body_at(3, 0.3, 0.2, 0);
             a = add_body(&w, &d);
         }
+        surface = icf_world_surface(&w);
         t = touch_at(&w, a, b, vec(0.3, 0.2, 0.5), x, 1);
-        t.contact.stiffness = R(k);
-        t.contact.dissipation = t.contact.friction = 0;
-        OK(icf_world_add_touch(&w, &t));
+        surface.stiffness = R(k);
+        surface.dissipation = surface.friction = 0;
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_world_step(&w, R(h * substeps)));
         for (n = 0; n < substeps; n++) {
             v -= h * g;
@@ -1395,6 +1408,7 @@ static void test_touch_from_the_other_side(void)
         }
         for (k = 0; k < 2; k++) {
             icf_world_def def;
+            icf_surface surface;
             icf_touch t;
             w[k] = world_with(0, 0);
             OK(icf_world_get_def(&w[k], &def));
@@ -1405,10 +1419,11 @@ static void test_touch_from_the_other_side(void)
             b[k][1] = add_body(&w[k], &d[1]);
             t = touch_at(&w[k], b[k][k], b[k][1 - k], d3_real(point), gap, 1);
             t.contact.normal = k ? icf_vec3_neg(n) : n;
-            t.contact.tangent = icf_vec3_normalize(icf_vec3_cross(n, d3_real(aside)));
-            t.contact.stiffness = 1000;
+            surface = icf_world_surface(&w[k]);
+            surface.tangent = icf_vec3_normalize(icf_vec3_cross(n, d3_real(aside)));
+            surface.stiffness = 1000;
             if (trial % 4 == 1) t.reach = icf_vec3_scale(R(gap), t.contact.normal);
-            OK(icf_world_add_touch(&w[k], &t));
+            OK(icf_world_add_touch(&w[k], &t, &surface));
             OK(icf_world_step(&w[k], R(0.02)));
         }
         for (k = 0; k < 2; k++) {
@@ -1716,6 +1731,7 @@ static void test_names_are_not_given_twice(void)
             icf_joint_def jd = icf_default_joint_def(ICF_JOINT_REVOLUTE);
             icf_constraint_def cd = icf_default_constraint_def(ICF_CONSTRAINT_WELD);
             icf_touch t;
+            icf_surface surface;
             CHECK_RESULT(icf_body_destroy(&w, b), ICF_RESULT_BAD_ARGUMENT);
             CHECK_RESULT(icf_body_get_def(&w, b, &d), ICF_RESULT_BAD_ARGUMENT);
             CHECK_RESULT(icf_body_set_def(&w, b, &d), ICF_RESULT_BAD_ARGUMENT);
@@ -1739,8 +1755,9 @@ static void test_names_are_not_given_twice(void)
             cd.a = cd.b = alive[0];
             CHECK_RESULT(icf_constraint_create(&w, &cd, &c), ICF_RESULT_BAD_ARGUMENT);
             if (!b.generation) continue;
+            surface = icf_world_surface(&w);
             t = touch_at(&w, alive[0], b, v, 0, 1);
-            OK(icf_world_add_touch(&w, &t));
+            OK(icf_world_add_touch(&w, &t, &surface));
             CHECK_RESULT(icf_world_step(&w, R(0.1)), ICF_RESULT_BAD_ARGUMENT);
             TEST_CHECK(w.which == 0 && w.reason);
             icf_world_clear_touches(&w);
@@ -1760,6 +1777,7 @@ static void test_destroy_takes_along(void)
     icf_joint_def jd = icf_default_joint_def(ICF_JOINT_REVOLUTE);
     icf_constraint_def cd = icf_default_constraint_def(ICF_CONSTRAINT_BALL);
     icf_touch t;
+    icf_surface surface;
     int32_t n;
     int i;
     for (i = 0; i < 5; i++) {
@@ -1786,10 +1804,12 @@ static void test_destroy_takes_along(void)
     cd.joints = 1;
     cd.joint[0] = j[2];
     OK(icf_constraint_create(&w, &cd, &c[2]));
+    surface = icf_world_surface(&w);
     t = touch_at(&w, b[1], b[4], vec(0, 0, 0), 0, 1);
-    OK(icf_world_add_touch(&w, &t));
+    OK(icf_world_add_touch(&w, &t, &surface));
+    surface = icf_world_surface(&w);
     t = touch_at(&w, b[3], b[4], vec(0, 0, 0), 0, 1);
-    OK(icf_world_add_touch(&w, &t));
+    OK(icf_world_add_touch(&w, &t, &surface));
     OK(icf_body_destroy(&w, b[1]));
     TEST_CHECK(!icf_joint_is_valid(&w, j[0]) && !icf_joint_is_valid(&w, j[1]) &&
                icf_joint_is_valid(&w, j[2]));
@@ -1848,8 +1868,8 @@ static void test_defs_come_back(void)
     OK(icf_world_set_def(&w, &a));
     OK(icf_world_get_def(&w, &b));
     TEST_CHECK(!memcmp(&a, &b, sizeof a));
-    TEST_CHECK(icf_default_touch(&w).contact.model == ICF_MODEL_SAP);
-    TEST_CHECK(icf_default_touch(NULL).contact.model == ICF_MODEL_LAGGED);
+    TEST_CHECK(icf_world_surface(&w).model == ICF_MODEL_SAP);
+    TEST_CHECK(icf_world_surface(NULL).model == ICF_MODEL_LAGGED);
     d.kind = ICF_BODY_DYNAMIC;
     d.locks = ICF_LOCK_X | ICF_LOCK_TURN_Z;
     d.linear_damping = 1;
@@ -1933,7 +1953,7 @@ static void test_diagnosis_by_hand(void)
 static void test_dissipated_is_energy_lost(void)
 {
     icf_world w = world_with(-9.81, 0);
-    icf_contact c = icf_default_contact();
+    icf_surface surface = icf_default_surface();
     icf_body_def d = body_at(1, 0, 0, 0.1 - 9.81 / 4e5);
     icf_body b;
     double start, dissipated = 0;
@@ -1942,9 +1962,9 @@ static void test_dissipated_is_energy_lost(void)
     d.velocity = vec(1, 0, 0);
     b = add_body(&w, &d);
     start = energy_of(&w);
-    c.stiffness = R(1e5);
+    surface.stiffness = R(1e5);
     for (i = 0; i < 1000; i++) {
-        touch_box(&w, no_body, b, d3_make(0.1, 0.1, 0.1), 0, &c);
+        touch_box(&w, no_body, b, d3_make(0.1, 0.1, 0.1), 0, &surface);
         OK(icf_world_step(&w, R(0.0005)));
         dissipated += (double)diagnosis_of(&w).dissipated;
     }
@@ -1977,9 +1997,9 @@ static void test_dissipated_is_energy_lost(void)
 static void test_materials_are_combined(void)
 {
     icf_material a = icf_default_material(), b = a, m;
-    icf_contact c = icf_default_contact(), d = c;
+    icf_surface c = icf_default_surface(), d = c;
     m = icf_material_combine(&a, &b);
-    icf_contact_set_material(&d, &m);
+    icf_surface_set_material(&d, &m);
     CHECK_NEAR(d.stiffness, c.stiffness, 4 * EPS, 0);
     CHECK_NEAR(d.dissipation, c.dissipation, 4 * EPS, 0);
     CHECK_NEAR(d.relaxation, c.relaxation, 4 * EPS, 0);
@@ -2094,13 +2114,14 @@ static void test_not_finite(void)
             CHECK_RESULT(icf_constraint_set_def(&w, c, &e), ICF_RESULT_NOT_FINITE);
         }
         for (i = 0; i < 5; i++) {
+            icf_surface surface = icf_world_surface(&w);
             icf_touch t = touch_at(&w, no_body, other, z, 0, 1);
             if (i == 0) t.point.z = bad[m];
             if (i == 1) t.contact.distance = bad[m];
             if (i == 2) t.contact.normal.y = bad[m];
-            if (i == 3) t.contact.stiffness = bad[m];
-            if (i == 4) t.contact.surface_velocity.x = bad[m];
-            OK(icf_world_add_touch(&w, &t));
+            if (i == 3) surface.stiffness = bad[m];
+            if (i == 4) surface.velocity.x = bad[m];
+            OK(icf_world_add_touch(&w, &t, &surface));
             CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_NOT_FINITE);
             TEST_CHECK_(w.which == 0 && w.reason && strstr(w.reason, i ? "" : "point of a touch"),
                         "number %d: %s", (int)i, w.reason ? w.reason : "no reason");
@@ -2170,13 +2191,15 @@ static void test_user_memory(void)
         icf_result result = ICF_RESULT_OK;
         uint64_t hash = icf_world_hash(&w);
         icf_touch t;
+        icf_surface surface;
         int i;
         while ((result = icf_body_create(&w, &d, &b)) == ICF_RESULT_OK) hash = icf_world_hash(&w);
         TEST_CHECK(result == ICF_RESULT_TOO_SMALL && w.needed == 17 && w.reason);
         TEST_CHECK(hash == icf_world_hash(&w) && icf_world_body_count(&w) == 16);
+        surface = icf_world_surface(&w);
         t = touch_at(&w, no_body, icf_world_body_at(&w, 15), vec(0, 0, 0), 1, 1);
-        for (i = 0; i < 64; i++) OK(icf_world_add_touch(&w, &t));
-        CHECK_RESULT(icf_world_add_touch(&w, &t), ICF_RESULT_TOO_SMALL);
+        for (i = 0; i < 64; i++) OK(icf_world_add_touch(&w, &t, &surface));
+        CHECK_RESULT(icf_world_add_touch(&w, &t, &surface), ICF_RESULT_TOO_SMALL);
         TEST_CHECK(w.needed == 65);
     }
     icf_world_destroy(&w);
@@ -2258,6 +2281,7 @@ static void test_no_memory(void)
     icf_constraint_def cd = icf_default_constraint_def(ICF_CONSTRAINT_BALL);
     icf_constraint c;
     icf_touch t;
+    icf_surface surface;
     uint64_t hash;
     memset(&w, 0, sizeof w);
     memset(&copy, 0, sizeof copy);
@@ -2274,11 +2298,12 @@ static void test_no_memory(void)
     CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_NO_MEMORY);
     cd.b = b;
     CHECK_RESULT(icf_constraint_create(&w, &cd, &c), ICF_RESULT_NO_MEMORY);
+    surface = icf_world_surface(&w);
     t = touch_at(&w, no_body, b, vec(0, 0, 0), 0, 1);
-    CHECK_RESULT(icf_world_add_touch(&w, &t), ICF_RESULT_NO_MEMORY);
+    CHECK_RESULT(icf_world_add_touch(&w, &t, &surface), ICF_RESULT_NO_MEMORY);
     CHECK_RESULT(icf_world_clone(&copy, &w), ICF_RESULT_NO_MEMORY);
     test_allocations_left = 1;
-    OK(icf_world_add_touch(&w, &t));
+    OK(icf_world_add_touch(&w, &t, &surface));
     CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_NO_MEMORY);
     TEST_CHECK(hash == icf_world_hash(&w));
     test_allocations_left = -1;
@@ -2412,8 +2437,9 @@ static void test_saved_size(void)
     TEST_CHECK(per <= 300);
     empty = icf_world_save_bytes(&w);
     for (i = 0; i < 100; i++) {
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t = touch_at(&w, no_body, icf_world_body_at(&w, i), vec(2 * i, 0, 0), -0.01, 1);
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
     }
     OK(icf_world_step(&w, R(0.001)));
     per = (icf_world_save_bytes(&w) - empty) / 100;
@@ -2578,6 +2604,7 @@ static void test_all_or_nothing(void)
     b = icf_world_body_at(&w, 1);
     hash = icf_world_hash(&w);
     for (i = 0; i < 16; i++) {
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), -0.01, 99), *list;
         icf_result expected = ICF_RESULT_BAD_ARGUMENT;
         icf_world_clear_touches(&w);
@@ -2586,31 +2613,31 @@ static void test_all_or_nothing(void)
         switch (i) {
         case 0: t.contact.normal = vec(0, 0, 0); break;
         case 1: t.contact.normal = vec(0, 0, 2); break;
-        case 2: t.contact.stiffness = -1; break;
-        case 3: t.contact.friction = -1; break;
-        case 4: t.contact.law = 77; break;
-        case 5: t.contact.model = -1; break;
+        case 2: surface.stiffness = -1; break;
+        case 3: surface.friction = -1; break;
+        case 4: surface.law = 77; break;
+        case 5: surface.model = -1; break;
         case 6:
-            t.contact.law = ICF_LAW_LOG_BARRIER;
+            surface.law = ICF_LAW_LOG_BARRIER;
             expected = ICF_RESULT_INFEASIBLE;
             break;
         case 7:
-            memset(&t.contact, 0, sizeof t.contact);
+            memset(&surface, 0, sizeof surface);
             expected = ICF_RESULT_BAD_DEF;
             break;
         case 8: t.a = b; break;
         case 9: t.a.index = 12345; break;
         case 10:
-            t.contact.tangent = vec(NOT_A_NUMBER, 0, 0);
+            surface.tangent = vec(NOT_A_NUMBER, 0, 0);
             expected = ICF_RESULT_NOT_FINITE;
             break;
-        case 11: t.contact.law = ICF_LAW_CUSTOM; break; /* without a function */
-        case 12: t.contact.dissipation = -1; break;
-        case 13: t.contact.slip_tolerance = -1; break;
+        case 11: surface.law = ICF_LAW_CUSTOM; break; /* without a function */
+        case 12: surface.dissipation = -1; break;
+        case 13: surface.slip_tolerance = -1; break;
         case 14: t.a = t.b = no_body; break;
-        default: t.contact.tangent = vec(0, 0, 1); break;
+        default: surface.tangent = vec(0, 0, 1); break;
         }
-        OK(icf_world_add_touch(&w, &t));
+        OK(icf_world_add_touch(&w, &t, &surface));
         {
             icf_result result = icf_world_step(&w, R(0.01));
             TEST_CHECK_(result == expected, "%d: %s", (int)i, icf_result_string(result));
@@ -2745,7 +2772,8 @@ static void test_write_touches(void)
     icf_world w;
     icf_body b;
     icf_touch* place = NULL;
-    int32_t room = 0, count = -1;
+    icf_surface surface;
+    int32_t room = 0, count = -1, number = -1;
     def.bodies = 4;
     def.joints = def.constraints = 0;
     def.contacts = 10;
@@ -2755,10 +2783,16 @@ static void test_write_touches(void)
     CHECK_RESULT(icf_body_create(&w, &body, &b), ICF_RESULT_OK);
     CHECK_RESULT(icf_world_write_touches(&w, 0, 5, &place, &room), ICF_RESULT_OK);
     TEST_CHECK(place != NULL && room == 10);
+    surface = icf_world_surface(&w);
+    for (count = 0; count < 2; count++) { /* places last */
+        CHECK_RESULT(icf_world_add_surface(&w, &surface, &number), ICF_RESULT_OK);
+        TEST_CHECK(number == count);
+    }
     for (count = 0; place && count < 5; count++) {
-        place[count] = icf_default_touch(&w);
+        place[count] = icf_default_touch();
         place[count].b = b;
         place[count].id = (uint64_t)count + 1;
+        place[count].contact.surface = number;
     }
     CHECK_RESULT(icf_world_write_touches(&w, 5, 8, &place, &room), ICF_RESULT_TOO_SMALL);
     (void)icf_world_touches(&w, &count);
@@ -2800,20 +2834,21 @@ static double wall_and_slope(int settle, const double friction[2], double slope,
     for (i = 0; i < 600; i++) {
         icf_vec3 p = state_of(&w, ball).center;
         double x = (double)p.x, z = (double)p.z;
+        icf_surface surface = icf_world_surface(&w);
         icf_touch t = touch_at(&w, no_body, ball, vec(x - radius, 0, z), x, 1);
         icf_touch_result r;
         const icf_event* event;
         t.contact.normal = vec(1, 0, 0);
-        t.contact.friction = R(friction[0]);
-        t.contact.stiffness = R(k);
-        t.contact.softness = R(1e-4);
-        OK(icf_world_add_touch(&w, &t));
+        surface.friction = R(friction[0]);
+        surface.stiffness = R(k);
+        surface.softness = R(1e-4);
+        OK(icf_world_add_touch(&w, &t, &surface));
         t.id = 2;
         t.point = vec(x + radius * s, 0, z - radius * c);
         t.contact.distance = R(-s * x + c * z);
         t.contact.normal = vec(-s, 0, c);
-        t.contact.friction = R(friction[1]);
-        OK(icf_world_add_touch(&w, &t));
+        surface.friction = R(friction[1]);
+        OK(icf_world_add_touch(&w, &t, &surface));
         OK(icf_body_apply_torque(&w, ball, vec(0, torque, 0)));
         OK(icf_world_step(&w, R(h)));
         OK(icf_world_get_touch(&w, 0, &r));
@@ -2884,11 +2919,12 @@ static void test_settle_leaves_alone(void)
     for (i = 0; i < 200; i++) {
         for (k = 0; k < 2; k++) {
             icf_vec3 p = state_of(&w[k], ball[k]).center;
+            icf_surface surface = icf_world_surface(&w[k]);
             icf_touch t =
                 touch_at(&w[k], no_body, ball[k], icf_vec3_make(p.x, p.y, 0), (double)p.z - 0.1, 1);
-            t.contact.dissipation = R(0.1);
-            t.contact.stiffness = R(1e4);
-            OK(icf_world_add_touch(&w[k], &t));
+            surface.dissipation = R(0.1);
+            surface.stiffness = R(1e4);
+            OK(icf_world_add_touch(&w[k], &t, &surface));
             OK(icf_world_step(&w[k], R(0.01)));
             (void)icf_world_events(&w[k], &count);
             pressed += count;
@@ -2990,12 +3026,14 @@ static void everything_fill(icf_world* w)
 static void everything_touch(icf_world* w)
 {
     icf_touch* list;
+    icf_surface* surfaces;
     int32_t n = icf_world_body_count(w), i, count;
     icf_world_clear_touches(w);
     scene_touch(w);
     for (i = 11; i < n; i++) {
         icf_body b = icf_world_body_at(w, i);
         icf_body_state s = state_of(w, b);
+        icf_surface surface = icf_world_surface(w);
         icf_touch t = touch_at(w, i % 2 ? no_body : icf_world_body_at(w, 11), b, s.center,
                                i % 3 ? -0.001 * i : 0.0005 * i, (uint64_t)i);
         int k;
@@ -3003,33 +3041,35 @@ static void everything_touch(icf_world* w)
         for (k = 0; k < 1 + i % 3; k++) {
             t.point.x += R(0.07);
             t.id += 100;
-            OK(icf_world_add_touch(w, &t));
+            OK(icf_world_add_touch(w, &t, &surface));
         }
     }
+    surfaces = icf_world_surfaces(w, &count);
     list = icf_world_touches(w, &count);
     for (i = 0; i < count; i++) {
         icf_contact* c = &list[i].contact;
-        c->model = i % 3;
-        c->law = c->distance > 0 ? i % 5 : i % 3;
-        if (c->law == ICF_LAW_IPC_BARRIER) c->range = 2 * c->distance;
-        if (c->law >= ICF_LAW_IPC_BARRIER) c->stiffness = R(10.0);
-        c->dissipation = R(0.1 * (i % 4));
-        c->friction = R(0.2 * (i % 5));
-        if (i % 5 == 0 && c->model != ICF_MODEL_SAP) c->friction2 = R(0.7);
-        if (i % 7 == 0) c->friction_static = R(0.9);
+        icf_surface* f = surfaces + c->surface;
+        f->model = i % 3;
+        f->law = c->distance > 0 ? i % 5 : i % 3;
+        if (f->law == ICF_LAW_IPC_BARRIER) f->range = 2 * c->distance;
+        if (f->law >= ICF_LAW_IPC_BARRIER) f->stiffness = R(10.0);
+        f->dissipation = R(0.1 * (i % 4));
+        f->friction = R(0.2 * (i % 5));
+        if (i % 5 == 0 && f->model != ICF_MODEL_SAP) f->friction2 = R(0.7);
+        if (i % 7 == 0) f->friction_static = R(0.9);
         if (i % 4 == 1) {
-            c->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, vec(0.3, 0.8, 0.1)));
-            c->surface_velocity = vec(0.1, -0.2, 0);
+            f->tangent = icf_vec3_normalize(icf_vec3_cross(c->normal, vec(0.3, 0.8, 0.1)));
+            f->velocity = vec(0.1, -0.2, 0);
         }
-        if (i % 6 == 2) c->torsion = R(0.01), c->rolling = R(0.02);
-        if (i % 4 == 3 && c->law == ICF_LAW_HUNT_CROSSLEY) c->by_force = 1, c->force = 3;
-        if (i % 8 == 4 && c->law < ICF_LAW_IPC_BARRIER) {
-            c->adhesion = R(0.5);
-            c->adhesion_range = R(0.01);
+        if (i % 6 == 2) f->torsion = R(0.01), f->rolling = R(0.02);
+        if (i % 4 == 3 && f->law == ICF_LAW_HUNT_CROSSLEY) f->by_force = 1, c->force = 3;
+        if (i % 8 == 4 && f->law < ICF_LAW_IPC_BARRIER) {
+            f->adhesion = R(0.5);
+            f->adhesion_range = R(0.01);
         }
         if (i % 9 == 5) c->effective_mass_inverse = R(1.7);
-        c->slip_tolerance = R(1e-4 + 1e-5 * i);
-        c->near_rigid = i % 2 ? R(0.1) : -1;
+        f->slip_tolerance = R(1e-4 + 1e-5 * i);
+        f->near_rigid = i % 2 ? R(0.1) : -1;
     }
 }
 
@@ -3187,6 +3227,7 @@ static void test_dump_refused(void)
 {
     icf_world w = world_with(-9.81, 0), none;
     icf_touch t;
+    icf_surface surface;
     uint64_t hash;
     size_t measured, length, i, k;
     int32_t count, count_after;
@@ -3229,13 +3270,14 @@ static void test_dump_refused(void)
     TEST_CHECK(length == 0);
 
     /* a law of the caller's; the same with SAP, which has its own */
+    surface = icf_world_surface(&w);
     t = touch_at(&w, no_body, icf_world_body_at(&w, 1), vec(0, 0, 0), -0.01, 99);
-    t.contact.law = ICF_LAW_CUSTOM;
-    t.contact.custom = no_law;
-    OK(icf_world_add_touch(&w, &t));
+    surface.law = ICF_LAW_CUSTOM;
+    surface.custom = no_law;
+    OK(icf_world_add_touch(&w, &t, &surface));
     CHECK_RESULT(icf_world_dump_step(&w, R(0.01), text, measured, &length), ICF_RESULT_BAD_LAW);
     TEST_CHECK(length == 0 && w.reason && w.which == count);
-    icf_world_touches(&w, &count_after)[count].contact.model = ICF_MODEL_SAP;
+    icf_world_surfaces(&w, &count_after)[count].model = ICF_MODEL_SAP;
     OK(icf_world_dump_step(&w, R(0.01), NULL, 0, &length));
     TEST_CHECK(length > 0 && !w.reason);
 
@@ -3243,10 +3285,11 @@ static void test_dump_refused(void)
     icf_world_touches(&w, &count_after)[count].a.index = 12345;
     CHECK_RESULT(icf_world_dump_step(&w, R(0.01), NULL, 0, &length), ICF_RESULT_BAD_ARGUMENT);
     TEST_CHECK(length == 0 && w.reason && w.which == count);
-    icf_world_touches(&w, &count_after)[count] = t;
+    icf_world_touches(&w, &count_after)[count].a.index = 0;
 
     /* and what icf_solve does: that is a defect to look at */
-    icf_world_touches(&w, &count_after)[count].contact.law = ICF_LAW_LOG_BARRIER;
+    icf_world_surfaces(&w, &count_after)[count].model = ICF_MODEL_LAGGED;
+    icf_world_surfaces(&w, &count_after)[count].law = ICF_LAW_LOG_BARRIER;
     CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_INFEASIBLE);
     free(text);
     text = step_text(&w, R(0.01), &length);

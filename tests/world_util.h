@@ -300,7 +300,7 @@ UTIL_UNUSED static void step_for(icf_world* w, double dt, int steps)
 UTIL_UNUSED static icf_touch touch_at(const icf_world* w, icf_body a, icf_body b, icf_vec3 point,
                                       double distance, uint64_t id)
 {
-    icf_touch t = icf_default_touch(w);
+    icf_touch t = icf_default_touch();
     t.a = a;
     t.b = b;
     t.point = point;
@@ -311,17 +311,16 @@ UTIL_UNUSED static icf_touch touch_at(const icf_world* w, icf_body a, icf_body b
 
 /* The four lower corners of a box on a level plane at z = ground, all given however far they are. */
 UTIL_UNUSED static void touch_box(icf_world* w, icf_body a, icf_body box, d3 half, double ground,
-                                  const icf_contact* contact)
+                                  const icf_surface* surface)
 {
     icf_body_state s = state_of(w, box);
     int i;
     for (i = 0; i < 4; i++) {
         d3 corner = d3_make(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, -half.z);
         d3 p = d3_add(d3_of(s.pose.p), dq_rotate(dq_of(s.pose.q), corner));
+        icf_surface usual = icf_world_surface(w);
         icf_touch t = touch_at(w, a, box, d3_real(p), p.z - ground, (uint64_t)(i + 1));
-        if (contact) t.contact = *contact;
-        t.contact.distance = R(p.z - ground);
-        OK(icf_world_add_touch(w, &t));
+        OK(icf_world_add_touch(w, &t, surface ? surface : &usual));
     }
 }
 
@@ -383,16 +382,18 @@ UTIL_UNUSED static void scene_touch(icf_world* w)
         icf_body a = icf_world_body_at(w, i);
         icf_body_def d;
         icf_touch t;
+        icf_surface surface;
         double r;
         if (!a.generation) continue;
         OK(icf_body_get_def(w, a, &d));
         r = 0.001 * (double)d.user;
         if (!(r > 0)) continue;
         if ((double)d.pose.p.z < r + 0.05) {
+            surface = icf_world_surface(w);
             t = touch_at(w, no_body, a, icf_vec3_make(d.pose.p.x, d.pose.p.y, 0),
                          (double)d.pose.p.z - r, 7);
-            t.contact.stiffness = R(2e4);
-            OK(icf_world_add_touch(w, &t));
+            surface.stiffness = R(2e4);
+            OK(icf_world_add_touch(w, &t, &surface));
         }
         for (k = i + 1; k < n; k++) {
             icf_body b = icf_world_body_at(w, k);
@@ -405,11 +406,12 @@ UTIL_UNUSED static void scene_touch(icf_world* w)
             gap = d3_sub(d3_of(e.pose.p), d3_of(d.pose.p));
             length = d3_length(gap);
             if (length > r + 0.001 * (double)e.user + 0.05 || length == 0) continue;
+            surface = icf_world_surface(w);
             t = touch_at(w, a, b, d3_real(d3_add(d3_of(d.pose.p), d3_scale(r / length, gap))),
                          length - r - 0.001 * (double)e.user, 1);
             t.contact.normal = icf_vec3_normalize(d3_real(gap));
-            t.contact.stiffness = R(2e4);
-            OK(icf_world_add_touch(w, &t));
+            surface.stiffness = R(2e4);
+            OK(icf_world_add_touch(w, &t, &surface));
         }
     }
 }
