@@ -111,7 +111,7 @@
 
            def.bodies = def.joints = 1, def.constraints = 0, def.contacts = 4;
            if (icf_world_init(&world, memory, sizeof memory, &def) < 0) return 1;
-           surface = icf_world_surface(&world); // 1e6 N/m, friction 0.5
+           surface = icf_world_default_surface(&world); // 1e6 N/m, friction 0.5
 
            rod.mass = 2; // 1 m along x, from a joint that is 30 cm above the ground
            rod.center.x = (icf_real)0.5;
@@ -655,7 +655,7 @@ typedef double icf_real;
 #define icf_workspace_reserve icf_workspace_reserve_float
 #define icf_world_add_surface icf_world_add_surface_float
 #define icf_world_add_touch icf_world_add_touch_float
-#define icf_world_surface icf_world_surface_float
+#define icf_world_default_surface icf_world_default_surface_float
 #define icf_world_surfaces icf_world_surfaces_float
 #define icf_world_body_at icf_world_body_at_float
 #define icf_world_body_count icf_world_body_count_float
@@ -1212,8 +1212,8 @@ typedef struct icf_surface {
     /* added to the velocity, m/s: that of the surface of B less that of A. Under a box, which is B, a belt
        that runs along +x has -x. Default 0 */
     icf_vec3 velocity;
-    /* the first direction of friction is t1, the part of this across the normal; zero, the default: any one,
-       x for the normal z. t2 = normal x t1 */
+    /* the first direction of friction, t1, is the part of this across the normal, of whatever length. Zero,
+       the default, or within 6 degrees of the normal: any one, x for the normal z. t2 = normal x t1 */
     icf_vec3 tangent;
 
     /* the normal force */
@@ -1249,7 +1249,7 @@ typedef struct icf_surface {
 } icf_surface;
 
 /* One point of contact. Velocities are those of side B relative to side A, or of whatever the link reads.
-   From icf_default_contact(). */
+   From icf_default_contact(): a zeroed struct is refused. */
 typedef struct icf_contact {
     /* the link that reads its velocity: of 3 rows (velocity), or of 6 (velocity at the link's reference
        point, angular velocity) */
@@ -1262,7 +1262,8 @@ typedef struct icf_contact {
 
     icf_real distance; /* phi at the start of the step, m; default 0 */
     icf_real force;    /* with by_force; N, default 0 */
-    /* times the surface's stiffness and adhesion, such as an area; 0: no contact. Default 1 */
+    /* multiplies the surface's stiffness and adhesion, or the force of your own law, as an area does; 0: no
+       contact. Default 1 */
     icf_real weight;
     icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
 
@@ -1274,6 +1275,7 @@ typedef struct icf_contact {
        between and the contact comes to rest. Zeroed, the default: gamma_n0 is the normal impulse at the
        start of the step, as in the papers */
     icf_lag lag;
+    int32_t cookie; /* private */
 } icf_contact;
 
 /* What holds one velocity u, a row of a link. From icf_default_row(kind). */
@@ -1399,8 +1401,8 @@ typedef struct icf_problem {
     /* A: the block of each clique, size x size, symmetric; of a body 7 numbers: mass, inertia xx, yy, zz, xy,
        xz, yz */
     const icf_real* mass;
-    /* like `mass`: the factor of a block, if you have it from icf_dense_factor; where its first number is 0,
-       and if NULL, the solver makes it */
+    /* in the places of `mass`: the block as icf_dense_factor leaves it, if you have that; it must be of this
+       very A. The solver makes the factor where the first number is 0, of bodies, and of all if NULL */
     const icf_real* mass_factor;
     const icf_real* v_free; /* v*: velocities after the step if there were no potentials */
     /* velocities before the step, which friction looks back to; NULL: friction looks back to the velocities
@@ -1419,7 +1421,8 @@ typedef struct icf_problem {
     const int32_t* link_rows; /* 1 to 6 each */
     /* links + 1 numbers: link i reads blocks link_start[i] .. link_start[i + 1] - 1 */
     const int32_t* link_start;
-    const int32_t* block_clique; /* the clique of each block, at most once in a link */
+    /* the clique of each block, at most once in a link, but for block_columns */
+    const int32_t* block_clique;
     /* two numbers of each block: the first velocity of its clique that it reads, and how many. A link may
        then have several blocks of one clique, one after another and in ascending order. NULL: all */
     const int32_t* block_columns;
@@ -1717,7 +1720,7 @@ typedef struct icf_world_def {
     icf_vec3 gravity; /* default (0, 0, -9.81) m/s^2 */
     int32_t method;   /* icf_method */
     int32_t substeps; /* 1 (default) to 1e6 of each step, with the contacts given before it */
-    int32_t model;    /* icf_model that icf_world_surface sets; default lagged */
+    int32_t model;    /* icf_model that icf_world_default_surface sets; default lagged */
     /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
        next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
        steps on contacts that have parted slowly. Default 0 */
@@ -2030,24 +2033,26 @@ ICF_API icf_result icf_constraint_set_def(icf_world* world, icf_constraint const
 ICF_API icf_result icf_constraint_get_state(const icf_world* world, icf_constraint constraint,
                                             icf_constraint_state* state);
 
-/* Touches of the next step: add them one by one, best those of a pair together. surface: NULL is that of the
-   touch before. They are an array that you may edit until the step uses them up, and so are the surfaces, of
-   which contact.surface is the number. */
-ICF_API icf_touch icf_default_touch(void);
 /* icf_default_surface, with the model of a world */
-ICF_API icf_surface icf_world_surface(const icf_world* world);
+ICF_API icf_surface icf_world_default_surface(const icf_world* world);
+ICF_API icf_touch icf_default_touch(void);
+
+/* Touches of the next step: add them one by one, best those of a pair together, each with its surface. Or add
+   a surface once, put its number into contact.surface of many touches, and add these with NULL. Both are
+   arrays that you may edit until the step uses them up, or icf_world_clear_touches drops them. There is
+   room for as many surfaces as touches. */
 ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch,
                                        const icf_surface* surface);
+ICF_API icf_result icf_world_add_surface(icf_world* world, const icf_surface* surface,
+                                         int32_t* number);
 ICF_API icf_touch* icf_world_touches(icf_world* world, int32_t* count);
 ICF_API icf_surface* icf_world_surfaces(icf_world* world, int32_t* count);
 
 /* Many touches at once, without a copy: you wrote so many at the place that the last call gave; it gives
    the next place, with room for *room touches, at least `needed`. Each is a changed copy of
    icf_default_touch, and names a surface. A place lasts until the next call that takes the world without
-   const, but for icf_world_add_surface while there are fewer surfaces than room for touches. Errors:
-   BAD_ARGUMENT (more written than there was room for), and those of icf_world_add_touch. */
-ICF_API icf_result icf_world_add_surface(icf_world* world, const icf_surface* surface,
-                                         int32_t* number);
+   const, icf_world_add_surface too. Errors: BAD_ARGUMENT (more written than there was room for), and those
+   of icf_world_add_touch. */
 ICF_API icf_result icf_world_write_touches(icf_world* world, int32_t written, int32_t needed,
                                            icf_touch** place, int32_t* room);
 ICF_API void icf_world_clear_touches(icf_world* world);
@@ -5254,11 +5259,11 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // Layer 6: potentials
 // >>potentials
 /* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_cone, icfi_cone_make, icfi_contact_check,
-   icfi_contact_cones, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode, icfi_contact_price,
-   icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good, ICFI_LAST_MODEL,
-   icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price, icfi_row_check,
-   icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft, icfi_soft_norm,
-   icfi_surface_check, ICFI_SURFACE_COOKIE */
+   icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode,
+   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good,
+   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price,
+   icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft,
+   icfi_soft_norm, icfi_surface_check, ICFI_SURFACE_COOKIE */
 
 /* A potential is evaluated from its term, which holds its numbers for one step. The forms below lose no
    digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -5295,6 +5300,7 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 #endif
 
 #define ICFI_SURFACE_COOKIE 0x1cf0c048
+#define ICFI_CONTACT_COOKIE 0x1cf0c049
 #define ICFI_ROW_COOKIE 0x1cf00123
 
 /* The law of a contact given by force, with neither stiffness nor dissipation: n = push at any velocity.
@@ -5477,6 +5483,7 @@ static int icfi_log_barrier(const icf_normal* n, icf_real v, icf_real out[3])
    and unload like a spring. */
 static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_real out[3])
 {
+    int i;
     switch (n->law) {
         ICFI_ALSO(LAW)
     case ICF_LAW_HUNT_CROSSLEY: return icfi_hunt_crossley(n, v, elastic, out);
@@ -5486,6 +5493,7 @@ static int icfi_normal_law(const icf_normal* n, icf_real v, int elastic, icf_rea
     case ICF_LAW_LOG_BARRIER: return icfi_log_barrier(n, v, out);
     case ICF_LAW_CUSTOM:
         n->custom(n->user, n->dt, n->distance, v, out);
+        for (i = 0; i < 3; i++) out[i] *= n->scale;
         if (out[1] >= 0 && out[2] <= 0 && icfi_all_finite(3, out)) return 1;
         return icfi_infeasible(out); /* violates ICF (8), or lies beyond a barrier */
     default: break;
@@ -5584,6 +5592,12 @@ static int icfi_normal_make(const icf_surface* f, const icf_contact* c, icf_real
     ICFI_MEMSET(n, 0, sizeof *n);
     n->law = icfi_law_of(f);
     n->dt = dt;
+    if (c->weight == 0) { /* no contact: a law without stiffness */
+        n->law = f->model == ICF_MODEL_SAP ? ICF_LAW_KELVIN_VOIGT : ICF_LAW_HUNT_CROSSLEY;
+        n->facts = ICFI_KINK | ICFI_QUADRATIC;
+        *impulse0 = 0;
+        return 0;
+    }
     n->distance = c->distance;
     n->range = f->range;
     n->custom = f->custom;
@@ -5617,8 +5631,8 @@ static int icfi_normal_make(const icf_surface* f, const icf_contact* c, icf_real
         return bounded;
     case ICF_LAW_IPC_BARRIER: n->facts = ICFI_WALL | ICFI_RANGE; break;
     case ICF_LAW_LOG_BARRIER: n->facts = ICFI_WALL; break;
-    default:          /* the caller's */
-        n->scale = 1; /* not 0: the law may push, whatever its numbers are */
+    default:                  /* the caller's */
+        n->scale = c->weight; /* not 0: the law may push, whatever its numbers are */
         start = *n;
         start.distance -= dt * vn0; /* at vn0, phi is the distance at the start */
         *impulse0 = icfi_normal_law(&start, vn0, 0, out) ? out[1] : -1;
@@ -5735,6 +5749,7 @@ ICF_API icf_contact icf_default_contact(void)
     ICFI_MEMSET(&c, 0, sizeof c);
     c.normal.z = 1;
     c.weight = 1;
+    c.cookie = ICFI_CONTACT_COOKIE;
     return c;
 }
 
@@ -5759,13 +5774,12 @@ static int icfi_contact_frame(icf_vec3 t, icf_vec3 n, icf_vec3 axes[3])
 {
     icf_real along;
     if (!icfi_make_unit(&n)) return 0;
-    if (t.x == 0 && t.y == 0 && t.z == 0) {
+    if (!icfi_make_unit(&t)) t = icf_vec3_normalize(t);
+    along = icf_vec3_dot(t, n);
+    t = icf_vec3_add_scaled(t, -along, n);
+    if (icf_vec3_dot(t, t) < ICF_R(0.01)) { /* none, or nearly along the normal */
         t = icfi_any_tangent(n);
     } else {
-        if (!icfi_make_unit(&t)) return 0;
-        along = icf_vec3_dot(t, n);
-        if (along * along > ICF_R(0.99)) return 0;
-        t = icf_vec3_add_scaled(t, -along, n);
         t = icf_vec3_scale(1 / icf_vec3_length(t), t);
     }
     axes[0] = t;
@@ -5827,17 +5841,18 @@ static icf_result icfi_contact_check(const icf_surface* f, const icf_contact* c,
 {
     const void* first = &c->point;
     const int32_t law = icfi_law_of(f);
+    *reason = "not from icf_default_contact";
+    if (c->cookie != ICFI_CONTACT_COOKIE) return ICF_RESULT_BAD_DEF;
     *reason = "a number that is not finite";
     if (!icfi_all_finite(ICFI_CONTACT_REALS, (const icf_real*)first)) return ICF_RESULT_NOT_FINITE;
     *reason = NULL;
-    if (!icfi_contact_frame(f->tangent, c->normal, axes))
-        *reason = "normal or tangent: not of length 1, or parallel";
-    if (c->weight < 0 || (f->by_force && law == ICF_LAW_KELVIN_VOIGT && !(c->weight > 0)))
-        *reason = "weight";
+    if (!icfi_contact_frame(f->tangent, c->normal, axes)) *reason = "normal: not of length 1";
+    if (c->weight < 0) *reason = "weight";
     if (c->effective_mass_inverse < 0) *reason = "effective_mass_inverse";
     if (!icfi_lag_is_good(&c->lag)) *reason = "lag";
     if (*reason) return ICF_RESULT_BAD_ARGUMENT;
-    if ((law != ICF_LAW_IPC_BARRIER && law != ICF_LAW_LOG_BARRIER) || c->distance > 0)
+    if ((law != ICF_LAW_IPC_BARRIER && law != ICF_LAW_LOG_BARRIER) || c->distance > 0 ||
+        c->weight == 0)
         return ICF_RESULT_OK;
     *reason = "distance: a barrier is overlapped";
     return ICF_RESULT_INFEASIBLE;
@@ -5860,13 +5875,14 @@ static icf_result icfi_contact_term(const icf_surface* f, const icf_contact* c, 
                                     icf_real w, icf_real hardest, icf_real steepest,
                                     const icf_real v0[3], icf_contact_term* t)
 {
+    const icf_lag none = {0, 0, 0};
     icf_real beta, most, mu, off;
     t->model = f->model;
     beta = f->near_rigid >= 0 ? f->near_rigid : f->model == ICF_MODEL_SAP ? 1 : 0;
     most = icfi_min(hardest, beta > 0 ? icfi_stiffest(beta, w) : ICF_REAL_MAX);
     t->bounded = icfi_normal_make(f, c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
     if (t->impulse0 < 0) return ICF_RESULT_BAD_LAW;
-    t->lag = icfi_damp_friction_limit(f, &c->lag, t->impulse0, v0[2]);
+    t->lag = icfi_damp_friction_limit(f, c->weight > 0 ? &c->lag : &none, t->impulse0, v0[2]);
     t->impulse0 = t->lag.limit;
     t->adhesion = c->distance <= f->adhesion_range ? dt * f->adhesion * c->weight : 0;
 
@@ -6487,7 +6503,7 @@ enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
     piece(int32_t, link_start, c + 2) piece(int32_t, link_list, l) \
     piece(int32_t, coupling_start, c + 2) piece(int32_t, coupling_list, m) \
     piece(int32_t, bias_at, l + 1)              /* of each link: its bias, */ \
-    piece(int32_t, kind, l)                     /* 3 or 6 if only free bodies and contacts, else 0 */ \
+    piece(int32_t, kind, l)                     /* 3 or 6 if only levers and contacts, else 0 */ \
     piece(size_t, block_at, b)                  /* of each block: its numbers, */ \
     piece(icfi_lever, lever, b)                 /* its lever, */ \
     piece(int32_t, reads, b) piece(int32_t, columns, b) /* the velocities that it reads */ \
@@ -6635,7 +6651,8 @@ static int icfi_reads_well(const icf_problem* p, int32_t i, int32_t k)
         (icfi_has_lever(p, k) && icfi_columns(p, k) != 6))
         return 0;
     return k == p->link_start[i] || p->block_clique[k - 1] != c ||
-           (p->block_columns && first >= icfi_first_column(p, k - 1) + icfi_columns(p, k - 1));
+           (p->block_columns && !icfi_has_lever(p, k - 1) && !icfi_has_lever(p, k) &&
+            first >= icfi_first_column(p, k - 1) + icfi_columns(p, k - 1));
 }
 
 /* The numbers of a link's block */
@@ -7198,6 +7215,7 @@ static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
         } else {
             const icf_real* made = blocks == s->p->mass ? s->p->mass_factor : NULL;
             if (made && made[s->mass_at[i]] == 0) made = NULL;
+            s->stats->reason = made ? "mass_factor" : NULL;
             ICFI_MEMCPY(factor, made ? made + s->mass_at[i] : block,
                         (size_t)n * (size_t)n * sizeof(icf_real));
             good = made ? icfi_is_factor(n, factor)
@@ -7205,6 +7223,7 @@ static icf_result icfi_factor_masses(icfi_solve* s, const icf_real* blocks)
         }
         if (!good) return icfi_refuse(s->stats, ICF_PART_CLIQUE, i, ICF_RESULT_NOT_SPD);
     }
+    s->stats->reason = NULL;
     return ICF_RESULT_OK;
 }
 
@@ -11609,7 +11628,7 @@ static ICFI_NOINLINE void icfi_write_problem(icfi_text* t, const icf_problem* p,
     const icf_real *block = p->coupling_blocks, *bias = p->link_bias;
     size_t at = 0;
     int32_t i, k;
-    icfi_write_words(t, sizeof(icf_real) == 8 ? "ICFP 2 64" : "ICFP 2 32");
+    icfi_write_words(t, sizeof(icf_real) == 8 ? "ICFP 3 64" : "ICFP 3 32");
     for (i = 0; i < 7; i++) icfi_write_integer(t, counts[i]);
     icfi_write_real(t, p->dt);
     icfi_write_words(t, "\nOPTIONS");
@@ -12592,13 +12611,20 @@ static icf_result icfi_table_full(icf_world* w, int32_t table, int32_t needed)
 static size_t icfi_largest_tree(icfi_sim* s);
 
 /* Whether a world fits into the capacities of a def */
+/* The room that the touches for the next step take, and their surfaces */
+static int32_t icfi_given(const icfi_sim* s)
+{
+    const icfi_session* g = s->session;
+    return g->touches > g->surfaces ? g->touches : g->surfaces;
+}
+
 static icf_result icfi_room_check(icf_world* w, icfi_sim* s, const icf_world_def* def)
 {
     const icfi_room room = icfi_room_of(def);
     int32_t i, needed;
     for (i = 0; i < ICFI_TABLES; i++) {
         needed = s->header->end[i];
-        if (i == ICFI_CONTACTS && needed < s->session->touches) needed = s->session->touches;
+        if (i == ICFI_CONTACTS && needed < icfi_given(s)) needed = icfi_given(s);
         if (room.most[i] < needed) return icfi_table_full(w, i, needed);
     }
     if (icfi_largest_tree(s) > icfi_tree_most(&room))
@@ -13155,7 +13181,7 @@ static ICFI_NOINLINE icf_result icfi_saved_room(icf_world* world, const icfi_sav
     if (next.room.tree < h->room.tree) next.room.tree = h->room.tree;
     def = icfi_def_of(&next);
     if (!world->owner) return icfi_world_full(world, "memory", icf_world_bytes(&def));
-    if (def.contacts < s.session->touches) def.contacts = s.session->touches;
+    if (def.contacts < icfi_given(&s)) def.contacts = icfi_given(&s);
     return icfi_world_grow(world, &def);
 }
 
@@ -15328,12 +15354,17 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
         s->world->which = session->stats.which;
         s->world->reason =
             session->stats.reason ? session->stats.reason : "the problem of the step";
-        for (i = session->touches - 1; i >= 0; i--) {
+        for (i = 0; i < session->touches; i++) {
             if ((session->stats.part == ICF_PART_CONTACT &&
                  s->touching[i].contact == session->stats.which) ||
                 (session->stats.part == ICF_PART_SURFACE &&
                  s->touch[i].contact.surface == session->stats.which))
-                s->world->which = i;
+                break;
+        }
+        if (i < session->touches) {
+            s->world->which = i;
+        } else if (session->stats.part == ICF_PART_SURFACE) {
+            s->world->reason = "a surface that no touch has";
         }
         return result;
     }
@@ -15681,6 +15712,9 @@ static icf_result icfi_match_touches(icfi_sim* s)
         if (!icfi_finite3(touch->point.x, touch->point.y, touch->point.z) ||
             !icfi_finite3(r.x, r.y, r.z))
             return icfi_world_refuse(w, ICF_RESULT_NOT_FINITE, i, "the point of a touch");
+        if (touch->contact.cookie != ICFI_CONTACT_COOKIE)
+            return icfi_world_refuse(w, ICF_RESULT_BAD_DEF, i,
+                                     "a touch not from icf_default_touch");
         if (touch->contact.surface < 0 || touch->contact.surface >= s->session->surfaces)
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the surface of a touch");
         t->out.a = touch->a;
@@ -16018,7 +16052,8 @@ ICF_API icf_result icf_world_dump_step(icf_world* world, icf_real dt, char* text
     }
     surface = icf_world_surfaces(world, &count);
     touch = icf_world_touches(world, &count);
-    for (i = 0; i < count - 1 && surface[touch[i].contact.surface].law != ICF_LAW_CUSTOM;) i++;
+    for (i = 0; i < count && surface[touch[i].contact.surface].law != ICF_LAW_CUSTOM;) i++;
+    if (i == count) i = -1;
     return icfi_world_refuse(world, dump.result, i, "a law of the caller's is no text");
 }
 
@@ -17115,7 +17150,7 @@ ICF_API icf_touch icf_default_touch(void)
     return t;
 }
 
-ICF_API icf_surface icf_world_surface(const icf_world* world)
+ICF_API icf_surface icf_world_default_surface(const icf_world* world)
 {
     icf_surface f = icf_default_surface();
     if (icfi_world_is(world)) f.model = icfi_header_of(world)->model;
@@ -17136,33 +17171,45 @@ ICF_API icf_result icf_world_add_surface(icf_world* world, const icf_surface* su
                                          int32_t* number)
 {
     icfi_sim s;
+    icf_surface copy; /* growing frees what `surface` may point into */
     icf_result result;
     if (!icfi_world_is(world) || !surface || !number) return ICF_RESULT_BAD_ARGUMENT;
+    copy = *surface;
     icfi_front_open(world, &s);
     result = icfi_room_for_one(world, &s, &s.session->surfaces);
     if (result != ICF_RESULT_OK) return result;
     *number = s.session->surfaces++;
-    s.surface[*number] = *surface;
+    s.surface[*number] = copy;
     return ICF_RESULT_OK;
+}
+
+static int icfi_same_surface(const icf_surface* a, const icf_surface* b)
+{
+    return a->model == b->model && a->law == b->law && a->by_force == b->by_force &&
+           a->custom == b->custom && a->user == b->user && a->cookie == b->cookie &&
+           !ICFI_MEMCMP(&a->velocity, &b->velocity, ICFI_SURFACE_REALS * sizeof(icf_real));
 }
 
 ICF_API icf_result icf_world_add_touch(icf_world* world, const icf_touch* touch,
                                        const icf_surface* surface)
 {
     icfi_sim s;
+    icf_touch copy;
     icf_result result;
-    int32_t number;
     if (!icfi_world_is(world) || !touch) return ICF_RESULT_BAD_ARGUMENT;
+    copy = *touch;
     icfi_front_open(world, &s);
-    if (!surface && !s.session->surfaces) return ICF_RESULT_BAD_ARGUMENT;
+    if (surface && s.session->surfaces &&
+        icfi_same_surface(surface, s.surface + s.session->surfaces - 1)) {
+        copy.contact.surface = s.session->surfaces - 1;
+    } else if (surface) {
+        result = icf_world_add_surface(world, surface, &copy.contact.surface);
+        if (result != ICF_RESULT_OK) return result;
+        icfi_front_open(world, &s);
+    }
     result = icfi_room_for_one(world, &s, &s.session->touches);
     if (result != ICF_RESULT_OK) return result;
-    number = s.session->touches ? s.touch[s.session->touches - 1].contact.surface : 0;
-    if (surface) result = icf_world_add_surface(world, surface, &number);
-    if (result != ICF_RESULT_OK) return result;
-    icfi_front_open(world, &s);
-    s.touch[s.session->touches] = *touch;
-    s.touch[s.session->touches++].contact.surface = number;
+    s.touch[s.session->touches++] = copy;
     return ICF_RESULT_OK;
 }
 

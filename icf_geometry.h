@@ -5344,6 +5344,8 @@ typedef struct icfi_touches {
     icf_touch* next;
     int32_t written, room; /* since the last call of the world */
     int32_t alike[2];      /* whose materials `surface` is of */
+    int32_t fresh,
+        spare; /* whether the last pair has a new surface; one that is free again, or -1 */
     icf_surface surface;
     icf_touch blank;
 } icfi_touches;
@@ -5352,9 +5354,9 @@ static void icfi_touches_begin(const icf_scene* scene, icfi_touches* t)
 {
     t->next = NULL;
     t->written = t->room = 0;
-    t->alike[0] = t->alike[1] = -1;
+    t->alike[0] = t->alike[1] = t->spare = -1;
     t->blank = icf_default_touch();
-    t->surface = icf_world_surface(&scene->world);
+    t->surface = icf_world_default_surface(&scene->world);
     /* as hard as it takes to keep what is fast from getting through what is thin */
     if (t->surface.model == ICF_MODEL_SAP) t->surface.near_rigid = ICF_R(0.1);
 }
@@ -5367,8 +5369,12 @@ static icf_result icfi_pair_surface(icf_scene* scene, const icfi_stage* s, int32
     const int moves = !icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity);
     const int own = moves || scene->combine;
     icf_material law;
+    icf_result result;
+    int32_t count;
+    t->fresh = 0;
     if (!own && s->seen[a].alike == t->alike[0] && s->seen[b].alike == t->alike[1])
         return ICF_RESULT_OK;
+    t->fresh = 1;
     t->alike[0] = own ? -1 : s->seen[a].alike;
     t->alike[1] = s->seen[b].alike;
     law = scene->combine ? scene->combine(scene->user, &ca->material, &cb->material)
@@ -5380,7 +5386,18 @@ static icf_result icfi_pair_surface(icf_scene* scene, const icfi_stage* s, int32
             icf_vec3_sub(icf_quat_rotate(s->seen[b].body.pose.q, cb->surface_velocity),
                          icf_quat_rotate(s->seen[a].body.pose.q, ca->surface_velocity));
     }
-    return icf_world_add_surface(&scene->world, &t->surface, &t->blank.contact.surface);
+    if (t->spare >= 0) {
+        t->blank.contact.surface = t->spare;
+        t->spare = -1;
+        icf_world_surfaces(&scene->world, &count)[t->blank.contact.surface] = t->surface;
+        return ICF_RESULT_OK;
+    }
+    /* the world may grow: count what is written, and let the next touch ask for a new place */
+    result = icf_world_write_touches(&scene->world, t->written, 0, &t->next, &t->room);
+    t->written = t->room = 0;
+    return result == ICF_RESULT_OK
+               ? icf_world_add_surface(&scene->world, &t->surface, &t->blank.contact.surface)
+               : result;
 }
 
 /* A manifold has points of the lowest face of a box. If the box tumbles fast, that face may move away within
@@ -5468,14 +5485,14 @@ static icf_result icfi_meet_pair(icf_scene* scene, icfi_stage* s, icfi_pair_now*
         return ICF_RESULT_OK;
     }
     count = m.count + icfi_far_sides(s, now, &m, far_side);
+    result = icfi_pair_surface(scene, s, a, b, touches);
+    if (result != ICF_RESULT_OK) return result;
     if (touches->room - touches->written < count) {
         result = icf_world_write_touches(&scene->world, touches->written, count, &touches->next,
                                          &touches->room);
         touches->written = 0;
         if (result != ICF_RESULT_OK) return result;
     }
-    result = icfi_pair_surface(scene, s, a, b, touches);
-    if (result != ICF_RESULT_OK) return result;
     touches->blank.a = ca->body;
     touches->blank.b = cb->body;
     touches->blank.contact.normal = m.normal;
@@ -5733,6 +5750,10 @@ static int icfi_meet_faster(icf_scene* scene, icf_real dt, int32_t* touches)
         if (!now->count || now->sensor) continue;
         if (!icfi_gets_in(&s, now, write.next + write.written - now->count, thin / 10)) {
             write.written -= now->count;
+            if (write.fresh) {
+                write.spare = write.blank.contact.surface;
+                write.alike[0] = -1;
+            }
             continue;
         }
         *touches += now->count;

@@ -383,7 +383,7 @@ static inline icf_result scene_step(scene* s)
     int i;
     for (i = 0; i < s->points && result == ICF_RESULT_OK; i++) {
         icf_touch touch = icf_default_touch();
-        icf_surface surface = icf_world_surface(&s->world);
+        icf_surface surface = icf_world_default_surface(&s->world);
         double r[2];
         scene_arm(s, i, r);
         touch.b = s->body;

@@ -428,7 +428,7 @@ static int solve_file(const char* path, const settings* set, icf_workspace* work
         if (set->warm && in.has_ids) recall(&before, &in);
         o = solve(&in, set, workspace, v);
         if (set->warm && in.has_ids) remember(&before, &in, workspace);
-        if (in.version == 2 && in.bits != 8 * (int)sizeof(icf_real))
+        if (in.version == 3 && in.bits != 8 * (int)sizeof(icf_real))
             fprintf(stderr, "%s: written in %d bits, solved in %d\n", path, (int)in.bits,
                     8 * (int)sizeof(icf_real));
         icfp_skip_blanks(&file);

@@ -350,7 +350,7 @@ static void tree_open(tree_sim* t, const peers_tree* tree, double dt, int contac
     def.contacts = PEERS_POINTS;
     must(icf_world_create(&t->s.world, &def), "a world");
     t->s.touch = icf_default_touch();
-    t->s.surface = icf_world_surface(&t->s.world);
+    t->s.surface = icf_world_default_surface(&t->s.world);
     t->s.surface.friction = tree->friction;
     for (i = 0; i < tree->links; i++) {
         const peers_link* link = tree->link + i;
@@ -817,7 +817,7 @@ static void make_boxes(sim* s, int bodies, int contacts)
     must(icf_world_create(&s->world, &def), "a world");
     s->points = contacts;
     s->touch = icf_default_touch();
-    s->surface = icf_world_surface(&s->world);
+    s->surface = icf_world_default_surface(&s->world);
     random_state = 2;
     for (i = 0; i < bodies; i++) {
         icf_body_def d;

@@ -78,7 +78,7 @@ static icf_real lift(icf_real mass)
     must(&w, icf_constraint_create(&w, &rope, &tie));
     for (i = 0; i < 1000; i++) {
         icf_touch touch = icf_default_touch();
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         /* the motors are asked for a little more each step, and get there in a second */
         icf_real share = i < 250 ? (icf_real)i / 250 : 1, target = share * goal[0];
         must(&w, icf_joint_set_target(&w, joint[0], &target, NULL, NULL));

@@ -77,7 +77,7 @@ static void touch(icf_world* w, int32_t i, int32_t k, const icf_transform* pose)
             axes[i][k][2 * a + b] = m.axis;
             for (n = 0; n < m.count; n++) {
                 icf_touch t = icf_default_touch();
-                icf_surface surface = icf_world_surface(w);
+                icf_surface surface = icf_world_default_surface(w);
                 t.a = things[i].body;
                 t.b = things[k].body;
                 t.id = (uint64_t)m.point[n].feature | (uint64_t)(2 * a + b) << 32;

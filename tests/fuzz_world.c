@@ -225,7 +225,7 @@ static icf_touch touch(icf_surface* f)
 {
     icf_touch t = icf_default_touch();
     icf_contact* c = &t.contact;
-    *f = icf_world_surface(&p.w);
+    *f = icf_world_default_surface(&p.w);
     t.a = some_body();
     t.b = some_body();
     t.point = vector(2);

@@ -1286,7 +1286,75 @@ static void test_custom_law_broken(void)
     TEST_CHECK(stats.part == ICF_PART_SURFACE && stats.which == 0);
 }
 
+static void spring_of(icf_real k, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
+{
+    icf_real x = -distance - dt * v;
+    if (!(x > 0)) x = 0;
+    out[0] = k / 2 * x * x;
+    out[1] = dt * k * x;
+    out[2] = x > 0 ? -k * dt * dt : 0;
+}
+
+static void spring_of_1000(void* user, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
+{
+    (void)user;
+    spring_of(1000, dt, distance, v, out);
+}
+
+static void spring_of_250(void* user, icf_real dt, icf_real distance, icf_real v, icf_real out[3])
+{
+    (void)user;
+    spring_of(250, dt, distance, v, out);
+}
+
+/* A weight multiplies stiffness and adhesion, or the law of a caller; a contact of weight 0 is none, whatever its
+   surface says. */
+static void test_weight_of_a_contact(void)
+{
+    scene *s = &first_scene, *t = &second_scene;
+    int trial;
+    for (trial = 0; trial < 40; trial++) {
+        const int law = trial % 6, model = trial % 4 == 3 ? ICF_MODEL_SAP : trial % 2;
+        const int by_force =
+            trial / 6 % 2 && (law == ICF_LAW_HUNT_CROSSLEY || law == ICF_LAW_KELVIN_VOIGT);
+        const int wall = law == ICF_LAW_IPC_BARRIER || law == ICF_LAW_LOG_BARRIER;
+        icf_contact* c = scene_point_on_floor(s, 0.01, 1);
+        icf_surface* f = surface_of(c);
+        icf_real v[3] = {R(0.1), 0, R(-0.5)}, w[3];
+        f->law = law;
+        f->model = model;
+        f->stiffness = R(wall ? 1e-2 : 1e4);
+        f->by_force = by_force;
+        f->adhesion = R(wall ? 0 : 2);
+        f->adhesion_range = 1;
+        f->custom = spring_of_1000;
+        c->distance = R(wall ? 5e-4 : -1e-3);
+        c->force = 5;
+        memcpy(s->v_last, v, sizeof v);
+        memcpy(s->v_free, v, sizeof v);
+        scene_copy(t, s);
+        memcpy(w, v, sizeof v);
+        c->weight = R(0.25);
+        t->surface[0].stiffness /= 4;
+        t->surface[0].adhesion /= 4;
+        if (law == ICF_LAW_CUSTOM && model != ICF_MODEL_SAP) t->surface[0].custom = spring_of_250;
+        solve_exactly(s, v, NULL);
+        solve_exactly(t, w, NULL);
+        CHECK_NEAR(v[0], w[0], 1e3 * EPS, 1e3 * EPS);
+        CHECK_NEAR(v[2], w[2], 1e3 * EPS, 1e3 * EPS);
+        c->weight = 0;
+        if (wall) c->distance = R(-1);
+        c->lag.limit = c->lag.before = c->lag.impulse = 1;
+        memcpy(v, s->v_free, sizeof v);
+        solve_exactly(s, v, NULL);
+        TEST_CHECK_(same_bits(v, s->v_free, sizeof v), "law %d, model %d: moved by nothing", law,
+                    model);
+        TEST_CHECK(contact_result(0).mode == ICF_MODE_OPEN);
+    }
+}
+
 TEST_LIST = {
+    {"weight_of_a_contact",         test_weight_of_a_contact        },
     {"incline_creeps",              test_incline_creeps             },
     {"incline_slides",              test_incline_slides             },
     {"impact_every_step",           test_impact_every_step          },

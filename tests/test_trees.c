@@ -1082,7 +1082,7 @@ static void test_limits_stop_joints(void)
         w = one_joint(&d, 0, 0, &j);
         b.velocity = vec(0, 0, -50);
         bullet = add_body(&w, &b);
-        surface = icf_world_surface(&w);
+        surface = icf_world_default_surface(&w);
         t = touch_at(&w, d.child, bullet, vec(0, 0, 1), 0.05, 1);
         surface.stiffness = R(1e7);
         OK(icf_world_add_touch(&w, &t, &surface));
@@ -1383,7 +1383,7 @@ static void test_humanoid_lands_and_stands(void)
     for (n = 0; n < 500; n++) {
         for (i = 0; i < 31; i++) {
             icf_body_state s = state_of(&w, part[i]);
-            icf_surface surface = icf_world_surface(&w);
+            icf_surface surface = icf_world_default_surface(&w);
             icf_touch t =
                 touch_at(&w, no_body, part[i], s.center, (double)s.center.z - 0.1, (uint64_t)i + 1);
             surface.stiffness = R(1e4);
@@ -1716,10 +1716,10 @@ static void test_nothing_to_move(void)
         wd.method = method;
         OK(icf_world_set_def(&w, &wd));
         for (i = 0; i < 5; i++) {
-            surface = icf_world_surface(&w);
+            surface = icf_world_default_surface(&w);
             t = touch_at(&w, more, free_one, vec(0, 0, 2.5), -0.001, 1);
             OK(icf_world_add_touch(&w, &t, &surface));
-            surface = icf_world_surface(&w);
+            surface = icf_world_default_surface(&w);
             t = touch_at(&w, no_body, fixed, vec(0, 0, 0.5), -0.001, 1);
             OK(icf_world_add_touch(&w, &t, &surface));
             OK(icf_world_step(&w, R(0.01)));
@@ -2014,7 +2014,7 @@ static void random_touches(icf_world* w)
         icf_surface surface;
         if (random_below(2)) a = no_body;
         if (a.index == b.index && a.generation) continue;
-        surface = icf_world_surface(w);
+        surface = icf_world_default_surface(w);
         touch = touch_at(w, a, b, state_of(w, b).center, random_between(-0.01, 0.02),
                          (uint64_t)random_below(3));
         touch.point = icf_vec3_add(touch.point, random_vec(0.2));

@@ -192,7 +192,7 @@ static void test_static_friction_uneven(void)
         ball = add_body(&w, &d);
         for (i = 0; i < count; i++) {
             icf_touch t = icf_default_touch();
-            icf_surface surface = icf_world_surface(&w);
+            icf_surface surface = icf_world_default_surface(&w);
             icf_touch_result r;
             icf_body_state s;
             OK(icf_body_get_state(&w, ball, &s));
@@ -457,7 +457,7 @@ static void test_rigid_contact_of_what_is_held(void)
         icf_body_def d = icf_default_body_def();
         icf_joint_def j = icf_default_joint_def(ICF_JOINT_WELD);
         icf_touch t = icf_default_touch();
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch_result r;
         icf_joint joint;
         if (how == 0) d.locks = 63;
@@ -765,7 +765,7 @@ static void test_rolling_ball(void)
     b = add_body(&w, &d);
     for (i = 0; i < 800; i++) {
         double z = (double)state_of(&w, b).pose.p.z;
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t =
             touch_at(&w, no_body, b, vec((double)state_of(&w, b).pose.p.x, 0, z - r), z - r, 1);
         surface.stiffness = R(k);
@@ -792,7 +792,7 @@ static double bounce(double dissipation, double h_natural, double v, int model)
     b = add_body(&w, &d);
     for (i = 0; i < 20000; i++) {
         icf_body_state s = state_of(&w, b);
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t =
             touch_at(&w, no_body, b, vec(0, 0, (double)s.pose.p.z - r), (double)s.pose.p.z - r, 1);
         double before = energy_of(&w);
@@ -839,7 +839,7 @@ static void test_speculative_disc_does_not_pass(void)
         b = add_body(&w, &d);
         for (i = 0; i < 30; i++) {
             double z = (double)state_of(&w, b).pose.p.z;
-            icf_surface surface = icf_world_surface(&w);
+            icf_surface surface = icf_world_default_surface(&w);
             icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), z - 0.001, 1);
             surface.stiffness = R(1e7);
             OK(icf_world_add_touch(&w, &t, &surface));
@@ -964,7 +964,7 @@ static void test_mass_ratio(void)
                 double top = i ? (double)state_of(&w, b[i - 1]).pose.p.z + side / 2 : 0;
                 int corner;
                 for (corner = 0; corner < 4; corner++) {
-                    icf_surface surface = icf_world_surface(&w);
+                    icf_surface surface = icf_world_default_surface(&w);
                     icf_touch t =
                         touch_at(&w, i ? b[i - 1] : no_body, b[i],
                                  vec(corner & 1 ? 0.25 : -0.25, corner & 2 ? 0.25 : -0.25, low),
@@ -994,7 +994,7 @@ static void test_events_are_told_once(void)
     icf_body b = add_body(&w, &d);
     const icf_event* e;
     int32_t n, i;
-    icf_surface surface = icf_world_surface(&w);
+    icf_surface surface = icf_world_default_surface(&w);
     icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), -1e-4, 11);
     (void)icf_world_events(&w, &n);
     TEST_CHECK(n == 0);
@@ -1072,11 +1072,11 @@ static void test_islands_of_touches_and_joints(void)
     TEST_CHECK(icf_body_island(&w, b[0]) == -1);
     /* 0 - 1 - 2 touch; 3 - 8 and 4 - 8 touch what stands still; 5 - 6 hang together; 7 is alone */
     for (i = 0; i < 2; i++) {
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t = touch_at(&w, b[i], b[i + 1], vec(i + 0.5, 0, 0), -0.001, 1);
         t.contact.normal = vec(1, 0, 0);
         OK(icf_world_add_touch(&w, &t, &surface));
-        surface = icf_world_surface(&w);
+        surface = icf_world_default_surface(&w);
         t = touch_at(&w, b[8], b[3 + i], vec(3 + i, 0, -0.5), -0.001, 1);
         OK(icf_world_add_touch(&w, &t, &surface));
     }
@@ -1124,7 +1124,7 @@ static void test_room_for_factor(void)
         body[i] = add_body(&w, &b);
         for (k = -1; k < i; k++) {
             icf_touch t = icf_default_touch();
-            icf_surface surface = icf_world_surface(&w);
+            icf_surface surface = icf_world_default_surface(&w);
             if (k >= 0) t.a = body[k];
             t.b = body[i];
             t.point = icf_vec3_make(R(0.1 * i), R(0.1 * k), 0);
@@ -1305,7 +1305,7 @@ static void test_substeps_are_steps(void)
         q = add_body(&v, &d);
         for (i = 0; i < 400; i++) {
             icf_body_state s = state_of(&v, q);
-            icf_surface surface = icf_world_surface(&v);
+            icf_surface surface = icf_world_default_surface(&v);
             icf_touch t = touch_at(&v, no_body, q, vec((double)s.pose.p.x, 0, 0),
                                    (double)s.pose.p.z - 0.1, 1);
             surface.stiffness = R(1e4);
@@ -1360,7 +1360,7 @@ static void test_substeps_follow(void)
             d = body_at(3, 0.3, 0.2, 0);
             a = add_body(&w, &d);
         }
-        surface = icf_world_surface(&w);
+        surface = icf_world_default_surface(&w);
         t = touch_at(&w, a, b, vec(0.3, 0.2, 0.5), x, 1);
         surface.stiffness = R(k);
         surface.dissipation = surface.friction = 0;
@@ -1419,7 +1419,7 @@ static void test_touch_from_the_other_side(void)
             b[k][1] = add_body(&w[k], &d[1]);
             t = touch_at(&w[k], b[k][k], b[k][1 - k], d3_real(point), gap, 1);
             t.contact.normal = k ? icf_vec3_neg(n) : n;
-            surface = icf_world_surface(&w[k]);
+            surface = icf_world_default_surface(&w[k]);
             surface.tangent = icf_vec3_normalize(icf_vec3_cross(n, d3_real(aside)));
             surface.stiffness = 1000;
             if (trial % 4 == 1) t.reach = icf_vec3_scale(R(gap), t.contact.normal);
@@ -1755,7 +1755,7 @@ static void test_names_are_not_given_twice(void)
             cd.a = cd.b = alive[0];
             CHECK_RESULT(icf_constraint_create(&w, &cd, &c), ICF_RESULT_BAD_ARGUMENT);
             if (!b.generation) continue;
-            surface = icf_world_surface(&w);
+            surface = icf_world_default_surface(&w);
             t = touch_at(&w, alive[0], b, v, 0, 1);
             OK(icf_world_add_touch(&w, &t, &surface));
             CHECK_RESULT(icf_world_step(&w, R(0.1)), ICF_RESULT_BAD_ARGUMENT);
@@ -1804,10 +1804,10 @@ static void test_destroy_takes_along(void)
     cd.joints = 1;
     cd.joint[0] = j[2];
     OK(icf_constraint_create(&w, &cd, &c[2]));
-    surface = icf_world_surface(&w);
+    surface = icf_world_default_surface(&w);
     t = touch_at(&w, b[1], b[4], vec(0, 0, 0), 0, 1);
     OK(icf_world_add_touch(&w, &t, &surface));
-    surface = icf_world_surface(&w);
+    surface = icf_world_default_surface(&w);
     t = touch_at(&w, b[3], b[4], vec(0, 0, 0), 0, 1);
     OK(icf_world_add_touch(&w, &t, &surface));
     OK(icf_body_destroy(&w, b[1]));
@@ -1868,8 +1868,8 @@ static void test_defs_come_back(void)
     OK(icf_world_set_def(&w, &a));
     OK(icf_world_get_def(&w, &b));
     TEST_CHECK(!memcmp(&a, &b, sizeof a));
-    TEST_CHECK(icf_world_surface(&w).model == ICF_MODEL_SAP);
-    TEST_CHECK(icf_world_surface(NULL).model == ICF_MODEL_LAGGED);
+    TEST_CHECK(icf_world_default_surface(&w).model == ICF_MODEL_SAP);
+    TEST_CHECK(icf_world_default_surface(NULL).model == ICF_MODEL_LAGGED);
     d.kind = ICF_BODY_DYNAMIC;
     d.locks = ICF_LOCK_X | ICF_LOCK_TURN_Z;
     d.linear_damping = 1;
@@ -2114,7 +2114,7 @@ static void test_not_finite(void)
             CHECK_RESULT(icf_constraint_set_def(&w, c, &e), ICF_RESULT_NOT_FINITE);
         }
         for (i = 0; i < 5; i++) {
-            icf_surface surface = icf_world_surface(&w);
+            icf_surface surface = icf_world_default_surface(&w);
             icf_touch t = touch_at(&w, no_body, other, z, 0, 1);
             if (i == 0) t.point.z = bad[m];
             if (i == 1) t.contact.distance = bad[m];
@@ -2196,7 +2196,7 @@ static void test_user_memory(void)
         while ((result = icf_body_create(&w, &d, &b)) == ICF_RESULT_OK) hash = icf_world_hash(&w);
         TEST_CHECK(result == ICF_RESULT_TOO_SMALL && w.needed == 17 && w.reason);
         TEST_CHECK(hash == icf_world_hash(&w) && icf_world_body_count(&w) == 16);
-        surface = icf_world_surface(&w);
+        surface = icf_world_default_surface(&w);
         t = touch_at(&w, no_body, icf_world_body_at(&w, 15), vec(0, 0, 0), 1, 1);
         for (i = 0; i < 64; i++) OK(icf_world_add_touch(&w, &t, &surface));
         CHECK_RESULT(icf_world_add_touch(&w, &t, &surface), ICF_RESULT_TOO_SMALL);
@@ -2298,7 +2298,7 @@ static void test_no_memory(void)
     CHECK_RESULT(icf_joint_create(&w, &jd, &j), ICF_RESULT_NO_MEMORY);
     cd.b = b;
     CHECK_RESULT(icf_constraint_create(&w, &cd, &c), ICF_RESULT_NO_MEMORY);
-    surface = icf_world_surface(&w);
+    surface = icf_world_default_surface(&w);
     t = touch_at(&w, no_body, b, vec(0, 0, 0), 0, 1);
     CHECK_RESULT(icf_world_add_touch(&w, &t, &surface), ICF_RESULT_NO_MEMORY);
     CHECK_RESULT(icf_world_clone(&copy, &w), ICF_RESULT_NO_MEMORY);
@@ -2437,7 +2437,7 @@ static void test_saved_size(void)
     TEST_CHECK(per <= 300);
     empty = icf_world_save_bytes(&w);
     for (i = 0; i < 100; i++) {
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t = touch_at(&w, no_body, icf_world_body_at(&w, i), vec(2 * i, 0, 0), -0.01, 1);
         OK(icf_world_add_touch(&w, &t, &surface));
     }
@@ -2604,7 +2604,7 @@ static void test_all_or_nothing(void)
     b = icf_world_body_at(&w, 1);
     hash = icf_world_hash(&w);
     for (i = 0; i < 16; i++) {
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t = touch_at(&w, no_body, b, vec(0, 0, 0), -0.01, 99), *list;
         icf_result expected = ICF_RESULT_BAD_ARGUMENT;
         icf_world_clear_touches(&w);
@@ -2635,7 +2635,7 @@ static void test_all_or_nothing(void)
         case 12: surface.dissipation = -1; break;
         case 13: surface.slip_tolerance = -1; break;
         case 14: t.a = t.b = no_body; break;
-        default: surface.tangent = vec(0, 0, 1); break;
+        default: t.contact.cookie = 0, expected = ICF_RESULT_BAD_DEF; break;
         }
         OK(icf_world_add_touch(&w, &t, &surface));
         {
@@ -2762,6 +2762,53 @@ static void test_tree_too_large(void)
     }
 }
 
+/* A surface is given once for many touches: by its number, or as that of the touch before. What a call is given
+   may lie in the world itself, which may grow; and a world is not moved to where its surfaces have no room. */
+static void test_surfaces_of_touches(void)
+{
+    icf_world_def def = icf_default_world_def(), small;
+    icf_touch t = icf_default_touch();
+    icf_surface f = icf_default_surface();
+    icf_world w = {0};
+    int32_t i, n, number;
+    void* block;
+    def.contacts = 2;
+    OK(icf_world_create(&w, &def));
+    f.friction = R(0.25);
+    for (i = 0; i < 3; i++) OK(icf_world_add_touch(&w, &t, &f));
+    f.friction = R(0.75);
+    OK(icf_world_add_surface(&w, &f, &t.contact.surface));
+    OK(icf_world_add_touch(&w, &t, NULL));
+    (void)icf_world_surfaces(&w, &n);
+    TEST_CHECK_(n == 2, "%d surfaces", (int)n);
+    for (i = 0; i < 40; i++) {
+        OK(icf_world_add_surface(&w, icf_world_surfaces(&w, &n) + i % 2, &number));
+        TEST_CHECK(number == i + 2);
+        OK(icf_world_add_touch(&w, icf_world_touches(&w, &n) + 3, NULL));
+    }
+    (void)icf_world_touches(&w, &n);
+    TEST_CHECK_(n == 44, "%d touches", (int)n);
+    for (i = 0; i < 44; i++) {
+        const int32_t of = icf_world_touches(&w, &n)[i].contact.surface;
+        TEST_CHECK(of == (i > 2));
+    }
+    for (i = 0; i < 42; i++)
+        TEST_CHECK(icf_world_surfaces(&w, &n)[i].friction == (i % 2 ? R(0.75) : R(0.25)));
+    icf_world_clear_touches(&w);
+    (void)icf_world_surfaces(&w, &n);
+    TEST_CHECK(n == 0);
+    for (i = 0; i < 50; i++) OK(icf_world_add_surface(&w, &f, &number));
+    OK(icf_world_get_def(&w, &small));
+    small.contacts = 49;
+    block = malloc(icf_world_bytes(&small));
+    CHECK_RESULT(icf_world_move(&w, block, icf_world_bytes(&small), &small), ICF_RESULT_TOO_SMALL);
+    f.friction = -1; /* no touch has it */
+    OK(icf_world_add_surface(&w, &f, &number));
+    CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_OK); /* nothing to solve */
+    free(block);
+    icf_world_destroy(&w);
+}
+
 /* Touches written in place are those that icf_world_add_touch would have added, and a call that is refused, for
    want of memory or by its numbers, takes none. */
 static void test_write_touches(void)
@@ -2783,7 +2830,7 @@ static void test_write_touches(void)
     CHECK_RESULT(icf_body_create(&w, &body, &b), ICF_RESULT_OK);
     CHECK_RESULT(icf_world_write_touches(&w, 0, 5, &place, &room), ICF_RESULT_OK);
     TEST_CHECK(place != NULL && room == 10);
-    surface = icf_world_surface(&w);
+    surface = icf_world_default_surface(&w);
     for (count = 0; count < 2; count++) { /* places last */
         CHECK_RESULT(icf_world_add_surface(&w, &surface, &number), ICF_RESULT_OK);
         TEST_CHECK(number == count);
@@ -2834,7 +2881,7 @@ static double wall_and_slope(int settle, const double friction[2], double slope,
     for (i = 0; i < 600; i++) {
         icf_vec3 p = state_of(&w, ball).center;
         double x = (double)p.x, z = (double)p.z;
-        icf_surface surface = icf_world_surface(&w);
+        icf_surface surface = icf_world_default_surface(&w);
         icf_touch t = touch_at(&w, no_body, ball, vec(x - radius, 0, z), x, 1);
         icf_touch_result r;
         const icf_event* event;
@@ -2919,7 +2966,7 @@ static void test_settle_leaves_alone(void)
     for (i = 0; i < 200; i++) {
         for (k = 0; k < 2; k++) {
             icf_vec3 p = state_of(&w[k], ball[k]).center;
-            icf_surface surface = icf_world_surface(&w[k]);
+            icf_surface surface = icf_world_default_surface(&w[k]);
             icf_touch t =
                 touch_at(&w[k], no_body, ball[k], icf_vec3_make(p.x, p.y, 0), (double)p.z - 0.1, 1);
             surface.dissipation = R(0.1);
@@ -3033,7 +3080,7 @@ static void everything_touch(icf_world* w)
     for (i = 11; i < n; i++) {
         icf_body b = icf_world_body_at(w, i);
         icf_body_state s = state_of(w, b);
-        icf_surface surface = icf_world_surface(w);
+        icf_surface surface = icf_world_default_surface(w);
         icf_touch t = touch_at(w, i % 2 ? no_body : icf_world_body_at(w, 11), b, s.center,
                                i % 3 ? -0.001 * i : 0.0005 * i, (uint64_t)i);
         int k;
@@ -3043,6 +3090,13 @@ static void everything_touch(icf_world* w)
             t.id += 100;
             OK(icf_world_add_touch(w, &t, &surface));
         }
+    }
+    (void)icf_world_touches(w, &count);
+    for (i = 0; i < count; i++) { /* each its own surface */
+        icf_surface own = icf_world_default_surface(w);
+        int32_t number;
+        OK(icf_world_add_surface(w, &own, &number));
+        icf_world_touches(w, &count)[i].contact.surface = number;
     }
     surfaces = icf_world_surfaces(w, &count);
     list = icf_world_touches(w, &count);
@@ -3230,7 +3284,7 @@ static void test_dump_refused(void)
     icf_surface surface;
     uint64_t hash;
     size_t measured, length, i, k;
-    int32_t count, count_after;
+    int32_t count, count_after, number;
     char* text;
     scene_fill(&w);
     scene_play(&w, 60);
@@ -3270,14 +3324,15 @@ static void test_dump_refused(void)
     TEST_CHECK(length == 0);
 
     /* a law of the caller's; the same with SAP, which has its own */
-    surface = icf_world_surface(&w);
+    surface = icf_world_default_surface(&w);
     t = touch_at(&w, no_body, icf_world_body_at(&w, 1), vec(0, 0, 0), -0.01, 99);
     surface.law = ICF_LAW_CUSTOM;
     surface.custom = no_law;
     OK(icf_world_add_touch(&w, &t, &surface));
     CHECK_RESULT(icf_world_dump_step(&w, R(0.01), text, measured, &length), ICF_RESULT_BAD_LAW);
     TEST_CHECK(length == 0 && w.reason && w.which == count);
-    icf_world_surfaces(&w, &count_after)[count].model = ICF_MODEL_SAP;
+    number = icf_world_touches(&w, &count_after)[count].contact.surface;
+    icf_world_surfaces(&w, &count_after)[number].model = ICF_MODEL_SAP;
     OK(icf_world_dump_step(&w, R(0.01), NULL, 0, &length));
     TEST_CHECK(length > 0 && !w.reason);
 
@@ -3288,8 +3343,8 @@ static void test_dump_refused(void)
     icf_world_touches(&w, &count_after)[count].a.index = 0;
 
     /* and what icf_solve does: that is a defect to look at */
-    icf_world_surfaces(&w, &count_after)[count].model = ICF_MODEL_LAGGED;
-    icf_world_surfaces(&w, &count_after)[count].law = ICF_LAW_LOG_BARRIER;
+    icf_world_surfaces(&w, &count_after)[number].model = ICF_MODEL_LAGGED;
+    icf_world_surfaces(&w, &count_after)[number].law = ICF_LAW_LOG_BARRIER;
     CHECK_RESULT(icf_world_step(&w, R(0.01)), ICF_RESULT_INFEASIBLE);
     free(text);
     text = step_text(&w, R(0.01), &length);
@@ -3362,6 +3417,7 @@ TEST_LIST = {
     {"dump_room",                        test_dump_room                       },
     {"settle_ends_chatter",              test_settle_ends_chatter             },
     {"settle_leaves_alone",              test_settle_leaves_alone             },
+    {"surfaces_of_touches",              test_surfaces_of_touches             },
     {"write_touches",                    test_write_touches                   },
     {"free_fall",                        test_free_fall                       },
     {"center_of_mass",                   test_center_of_mass                  },

@@ -318,7 +318,7 @@ UTIL_UNUSED static void touch_box(icf_world* w, icf_body a, icf_body box, d3 hal
     for (i = 0; i < 4; i++) {
         d3 corner = d3_make(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, -half.z);
         d3 p = d3_add(d3_of(s.pose.p), dq_rotate(dq_of(s.pose.q), corner));
-        icf_surface usual = icf_world_surface(w);
+        icf_surface usual = icf_world_default_surface(w);
         icf_touch t = touch_at(w, a, box, d3_real(p), p.z - ground, (uint64_t)(i + 1));
         OK(icf_world_add_touch(w, &t, surface ? surface : &usual));
     }
@@ -389,7 +389,7 @@ UTIL_UNUSED static void scene_touch(icf_world* w)
         r = 0.001 * (double)d.user;
         if (!(r > 0)) continue;
         if ((double)d.pose.p.z < r + 0.05) {
-            surface = icf_world_surface(w);
+            surface = icf_world_default_surface(w);
             t = touch_at(w, no_body, a, icf_vec3_make(d.pose.p.x, d.pose.p.y, 0),
                          (double)d.pose.p.z - r, 7);
             surface.stiffness = R(2e4);
@@ -406,7 +406,7 @@ UTIL_UNUSED static void scene_touch(icf_world* w)
             gap = d3_sub(d3_of(e.pose.p), d3_of(d.pose.p));
             length = d3_length(gap);
             if (length > r + 0.001 * (double)e.user + 0.05 || length == 0) continue;
-            surface = icf_world_surface(w);
+            surface = icf_world_default_surface(w);
             t = touch_at(w, a, b, d3_real(d3_add(d3_of(d.pose.p), d3_scale(r / length, gap))),
                          length - r - 0.001 * (double)e.user, 1);
             t.contact.normal = icf_vec3_normalize(d3_real(gap));
