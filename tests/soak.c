@@ -1135,36 +1135,39 @@ static double seconds_now(void)
 /* Touches are the caller's between detection and solve */
 static void edit(side* s)
 {
-    int32_t n, i;
-    icf_surface* surface = icf_world_surfaces(&s->scene.world, &n);
-    icf_touch* t = icf_world_touches(&s->scene.world, &n);
+    icf_world* w = &s->scene.world;
+    int32_t n, i, all;
+    icf_touch* t = icf_world_touches(w, &n);
     s->edited = 1;
     for (i = 0; i < n; i++) {
-        icf_contact* c = &t[i].contact;
-        icf_surface* f = surface + c->surface; /* and so of its neighbours */
-        switch (below(10)) {
-        case 0: f->friction = 0; break;
-        case 1: f->stiffness = 0; break;
-        case 2: c->distance = R(100 * p.size); break;
-        case 3: t[i].id = 0; break;
-        case 4: f->law = below(3); break;
-        case 5: f->friction2 = f->model == ICF_MODEL_SAP ? -1 : odd(between(0, 2)); break;
-        case 6:
-            f->adhesion = odd(power(-2, 3));
-            f->adhesion_range = odd(p.size * power(-4, -1));
-            break;
-        default: break;
+        const int what = below(10);
+        icf_surface f = icf_world_surfaces(w, &all)[t[i].contact.surface];
+        int32_t number;
+        if (what == 0) f.friction = 0;
+        if (what == 1) f.stiffness = 0;
+        if (what == 2) t[i].contact.distance = R(100 * p.size);
+        if (what == 3) t[i].id = 0;
+        if (what == 4) f.law = below(3);
+        if (what == 5) f.friction2 = f.model == ICF_MODEL_SAP ? -1 : odd(between(0, 2));
+        if (what == 6) f.adhesion = odd(power(-2, 3));
+        if (what == 6) f.adhesion_range = odd(p.size * power(-4, -1));
+        if (what == 7 && one_in(4)) t[i].contact.weight = R(below(2));
+        if (what > 6 || what == 2 || what == 3) continue;
+        /* its neighbours keep theirs */
+        if (CALL(s, icf_world_add_surface(w, &f, &number)) == ICF_RESULT_TOO_SMALL) {
+            s->lacks = 1;
+            continue;
         }
+        t = icf_world_touches(w, &n);
+        t[i].contact.surface = number;
     }
     if (n && one_in(4)) {
         const icf_touch more = t[below(n)];
-        const icf_surface same = surface[more.contact.surface];
-        if (CALL(s, icf_world_add_touch(&s->scene.world, &more, &same)) == ICF_RESULT_TOO_SMALL)
-            s->lacks = 1;
+        if (CALL(s, icf_world_add_touch(w, &more, NULL)) == ICF_RESULT_TOO_SMALL) s->lacks = 1;
     }
-    if (one_in(8)) icf_world_clear_touches(&s->scene.world);
+    if (one_in(8)) icf_world_clear_touches(w);
     if (n && one_in(8)) {
-        t = icf_world_touches(&s->scene.world, &n);
+        t = icf_world_touches(w, &n);
         if (n) t[below(n)].point.x = R((double)NAN);
     }
 }
