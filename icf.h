@@ -7846,8 +7846,8 @@ ICFI_FORCE_INLINE icf_real* icfi_island_block(const icfi_island* island, int32_t
 
 /* Adds K' W K of a link with any blocks; W is stored by columns. `edge` is the number of its first
    pair, and is counted on. */
-static void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island, int32_t link,
-                                 const icf_real* w, int32_t* edge)
+static ICFI_NOINLINE void icfi_assemble_blocks(const icfi_solve* s, icfi_island* island,
+                                               int32_t link, const icf_real* w, int32_t* edge)
 {
     const icf_problem* p = s->p;
     int32_t a, b, ld, rows = p->link_rows[link];

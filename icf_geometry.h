@@ -5362,8 +5362,8 @@ static void icfi_touches_begin(const icf_scene* scene, icfi_touches* t)
 }
 
 /* Sets the surface of touches for a pair of colliders: that of the pair before if the materials are alike. */
-static icf_result icfi_pair_surface(icf_scene* scene, const icfi_stage* s, int32_t a, int32_t b,
-                                    icfi_touches* t)
+static ICFI_GNOINLINE icf_result icfi_pair_surface(icf_scene* scene, const icfi_stage* s, int32_t a,
+                                                   int32_t b, icfi_touches* t)
 {
     const icfi_collider *ca = s->collider + a, *cb = s->collider + b;
     const int moves = !icfi_is_zero(ca->surface_velocity) || !icfi_is_zero(cb->surface_velocity);
