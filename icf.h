@@ -14518,18 +14518,17 @@ static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_
     if (block) block[alone ? 0 : d] += ratio;
 }
 
-/* The state of a touch in a substep: its point half way between its two sides, its reach from A to B, and its
-   distance */
-static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3* point, icf_vec3* reach,
-                           icf_real* distance)
+/* A touch in a substep: the points where it pushes A and B, and its distance */
+static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_real* distance)
 {
     const icf_touch* touch = s->touch + i;
     const icfi_touching* t = s->touching + i;
-    icf_vec3 at[2];
+    const icf_vec3 r = touch->reach;
+    icf_vec3 gap;
     int32_t k;
-    *point = touch->point;
-    *reach = touch->reach;
     *distance = touch->contact.distance;
+    at[0] = icf_vec3_add_scaled(touch->point, -ICF_R(0.5), r);
+    at[1] = icf_vec3_add_scaled(touch->point, ICF_R(0.5), r);
     if (!s->substep) return; /* as the caller gave it */
     for (k = 0; k < 2; k++) {
         at[k] = t->at[k];
@@ -14538,13 +14537,10 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3* point, icf_ve
             at[k] = icf_vec3_add(m->x, icf_quat_rotate(m->q, at[k]));
         }
     }
-    *point = icf_vec3_scale(ICF_R(0.5), icf_vec3_add(at[0], at[1]));
-    at[1] = icf_vec3_sub(at[1], at[0]);
-    /* after the gap has closed, there is no reach */
-    *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(at[1], touch->reach));
-    if (!(icf_vec3_dot(at[1], touch->reach) > 0)) at[1] = icf_vec3_make(0, 0, 0);
-    *reach =
-        touch->reach.x == 0 && touch->reach.y == 0 && touch->reach.z == 0 ? touch->reach : at[1];
+    gap = icf_vec3_sub(at[1], at[0]);
+    *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(gap, r));
+    /* from when the gap has closed, both are pushed half way */
+    if (!(icf_vec3_dot(gap, r) > 0)) at[0] = at[1] = icf_vec3_add_scaled(at[0], ICF_R(0.5), gap);
 }
 
 /* The longer distance from a point to the centres of two bodies; a body that no force moves does not count */
@@ -14561,25 +14557,31 @@ static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf
     return ICF_SQRT(square);
 }
 
-/* The end of the run of touches that share a link with touch i: touches of its pair that reach about as far.
-   A link has one `reach`, so the levers of the others are off by half the difference: a twentieth at most. */
-static int32_t icfi_run_end(const icfi_sim* s, int32_t i, icf_vec3 origin, icf_vec3 reach)
+/* Whether a body has the same velocity everywhere, whatever pushes it */
+static int icfi_never_turns(const icfi_sim* s, int32_t body)
+{
+    const icf_vec3 none = {0, 0, 0}, w = body < 0 ? none : s->motion[body].w;
+    return !icfi_can_move(s, body) && w.x == 0 && w.y == 0 && w.z == 0;
+}
+
+/* The end of the run of touches that share a link with touch i: touches of its pair. A link reads the velocity
+   of one point of A relative to one of B. From these another touch follows exactly if its points are as far
+   apart, or if one side turns no lever. */
+static int32_t icfi_run_end(const icfi_sim* s, int32_t i, const icf_vec3 at[2], int one_sided)
 {
     const icfi_touching* t = s->touching + i;
-    const icf_real most = ICF_R(0.1) * icfi_longest_lever(s, t->body, origin);
+    const icf_vec3 gap = icf_vec3_sub(at[1], at[0]);
     int32_t count = s->session->touches, end;
     for (end = i + 1; end < count; end++) {
         const icfi_touching* u = s->touching + end;
-        icf_vec3 point, other;
+        icf_vec3 other[2];
         icf_real distance;
         if (u->body[0] != t->body[0] || u->body[1] != t->body[1]) break;
-        icfi_touch_now(s, end, &point, &other, &distance);
-        other = icf_vec3_sub(other, reach);
-        if (icf_vec3_dot(other, other) > most * most) break;
-        /* a lever must not be off across its normal: the body would sink in, and come out with energy */
-        if (icf_vec3_dot(reach, reach) > 0 &&
-            icf_vec3_dot(s->touch[end].contact.normal, s->touch[i].contact.normal) <
-                ICF_R(0.999999))
+        if (one_sided) continue;
+        icfi_touch_now(s, end, other, &distance);
+        other[0] = icf_vec3_sub(icf_vec3_sub(other[1], other[0]), gap);
+        if (icf_vec3_dot(other[0], other[0]) >
+            ICFI_EPSILON * ICFI_EPSILON * icf_vec3_dot(at[0], at[0]))
             break;
     }
     return end;
@@ -14593,29 +14595,28 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
     int32_t count = s->session->touches, i, k, end;
     for (i = 0; i < count; i = end) {
         const icfi_touching* t = s->touching + i;
+        const int still = icfi_never_turns(s, t->body[0]);
         int32_t link, rows = 3, bias = *bias_at;
-        icf_vec3 origin, reach;
+        icf_vec3 at[2];
         icf_real distance;
         s->touching[i].contact = -1;
         end = i + 1;
         if (!icfi_can_move(s, t->body[0]) && !icfi_can_move(s, t->body[1])) continue;
-        icfi_touch_now(s, i, &origin, &reach, &distance);
-        end = icfi_run_end(s, i, origin, reach);
+        icfi_touch_now(s, i, at, &distance);
+        end = icfi_run_end(s, i, at, still || icfi_never_turns(s, t->body[1]));
         for (k = i; k < end; k++) {
             if (k > i || icfi_spins(s->surface + s->touch[k].contact.surface)) rows = 6;
         }
         link = icfi_begin_link(s, rows, bias_at);
-        icfi_add_side(s, t->body[0], t->body[1], icf_vec3_add_scaled(origin, -ICF_R(0.5), reach),
-                      -1, s->bias + bias, NULL);
-        icfi_add_side(s, t->body[1], t->body[0], icf_vec3_add_scaled(origin, ICF_R(0.5), reach), 1,
-                      s->bias + bias, NULL);
+        icfi_add_side(s, t->body[0], t->body[1], at[0], -1, s->bias + bias, NULL);
+        icfi_add_side(s, t->body[1], t->body[0], at[1], 1, s->bias + bias, NULL);
         for (k = i; k < end; k++) {
             icf_contact* c = s->contact + p->contacts;
-            icf_vec3 point, other;
+            icf_vec3 now[2];
             *c = s->touch[k].contact;
-            icfi_touch_now(s, k, &point, &other, &c->distance);
+            icfi_touch_now(s, k, now, &c->distance);
             c->link = link;
-            c->point = rows == 6 ? icf_vec3_sub(point, origin) : icf_vec3_make(0, 0, 0);
+            c->point = rows == 6 ? icf_vec3_sub(now[still], at[still]) : icf_vec3_make(0, 0, 0);
             if (s->touching[k].memory >= 0 && !s->substep) {
                 const icfi_contact_cache* m = s->memory + s->touching[k].memory;
                 c->impulse_guess = m->impulse;

@@ -1438,6 +1438,73 @@ static void test_touch_from_the_other_side(void)
     }
 }
 
+/* Touches of a pair whose gaps differ: each pushes both sides at their own points, so the change of spin is
+   that of the levers of all impulses. The other side is free, the ground, or moved by hand. */
+static void test_each_side_at_its_own_point(void)
+{
+    int trial, k, i;
+    random_seed(SEED);
+    for (trial = 0; trial < 60; trial++) {
+        const int kind = trial % 4; /* of A: free, ground, kinematic, kinematic that turns */
+        icf_world w = world_with(0, 0);
+        icf_world_def def;
+        icf_body b[2] = {
+            {0, 0},
+            {0, 0}
+        };
+        icf_body_state before[2], after[2];
+        d3 spin[2], point;
+        icf_vec3 n = icf_vec3_normalize(random_vec(1));
+        OK(icf_world_get_def(&w, &def));
+        def.tolerance = R(4 * EPS);
+        OK(icf_world_set_def(&w, &def));
+        for (k = kind == 1; k < 2; k++) {
+            icf_body_def d = icf_default_body_def(); /* round: spin = lever x impulse / inertia */
+            d.velocity = icf_vec3_add_scaled(random_vec(1), R(k ? -3 : 3), n);
+            d.angular_velocity = random_vec(3);
+            d.pose.p = random_vec(1);
+            if (!k && kind >= 2) d.kind = ICF_BODY_KINEMATIC;
+            if (!k && kind == 2) d.angular_velocity = vec(0, 0, 0);
+            b[k] = add_body(&w, &d);
+            before[k] = state_of(&w, b[k]);
+        }
+        for (i = 0; i < 4; i++) {
+            icf_surface surface = icf_world_default_surface(&w);
+            const double gap = i == 3 ? -0.001 : random_between(0, 0.02);
+            icf_touch t = touch_at(&w, b[0], b[1], random_vec(1), gap, 1 + (uint64_t)i);
+            t.contact.normal = n;
+            t.reach = icf_vec3_scale(R(gap > 0 ? gap : 0), n);
+            surface.stiffness = 1000;
+            OK(icf_world_add_touch(&w, &t, &surface));
+        }
+        OK(icf_world_step(&w, R(0.02)));
+        for (k = kind == 1 ? 1 : 0; k < 2; k++) {
+            after[k] = state_of(&w, b[k]);
+            spin[k] = d3_make(0, 0, 0);
+        }
+        for (i = 0; i < 4; i++) {
+            icf_touch_result r;
+            const d3 half = d3_scale(0.5, d3_of(n));
+            OK(icf_world_get_touch(&w, i, &r));
+            for (k = kind ? 1 : 0; k < 2; k++) {
+                const double way = r.distance > 0 ? (k ? 1 : -1) * (double)r.distance : 0;
+                point = d3_add(d3_of(r.point), d3_scale(way, half));
+                spin[k] = d3_add(spin[k], d3_scale(k ? 10 : -10, /* 1 / inertia */
+                                                   d3_cross(d3_sub(point, d3_of(before[k].center)),
+                                                            d3_of(r.impulse))));
+            }
+        }
+        for (k = kind ? 1 : 0; k < 2; k++) {
+            const double off = d3_off(
+                spin[k], d3_sub(d3_of(after[k].angular_velocity), d3_of(before[k].angular_velocity)));
+            TEST_CHECK_(off <= 1e4 * EPS * (1 + d3_length(spin[k])),
+                        "trial %d, body %d: spin off by %.3g of %.3g; seed %u", trial, k, off,
+                        d3_length(spin[k]), (unsigned)SEED);
+        }
+        icf_world_destroy(&w);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------
 // Constraints
 
@@ -3454,6 +3521,7 @@ TEST_LIST = {
     {"substeps_are_steps",               test_substeps_are_steps              },
     {"substeps_follow",                  test_substeps_follow                 },
     {"touch_from_the_other_side",        test_touch_from_the_other_side       },
+    {"each_side_at_its_own_point",       test_each_side_at_its_own_point      },
     {"constraints_between_bodies",       test_constraints_between_bodies      },
     {"constraint_forces",                test_constraint_forces               },
     {"slider_forces",                    test_slider_forces                   },
