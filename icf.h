@@ -61,7 +61,7 @@
    body a velocity: what hangs on one that icf_body_set_pose moves follows slowly.
 
    icf_scene_save, or icf_world_save for a world alone, copies what the future depends on: about 300 bytes a
-   body, 64 a contact and 240 a collider. Once loaded it continues with the same bits, in any world with
+   body, 144 a contact and 240 a collider. Once loaded it continues with the same bits, in any world with
    room, on any machine of the same byte order. For rollback save each frame; icf_scene_hash and
    icf_world_hash tell two states apart.
 
@@ -79,10 +79,10 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   Creep and rest: a sticking contact creeps, at slip_tolerance when friction is at 0.7 of its limit. If it
-   deflects by less than that in a step, as steel does under its own weight, a pile never quite rests, and
-   every step takes iterations. Most piles rest with a softness of 1e-4 (edit the touches between
-   icf_scene_detect and icf_scene_solve), or with `settle` of icf_world_def.
+   Rest: what friction holds, stays. A contact remembers where it stuck (`anchors` of icf_world_def), piles come
+   to rest (`settle`), and there is friction in the step of a blow as well (`passes`). What rests takes no
+   iteration. Friction holds up to 0.996 of its limit. A scene sets all three, a world none: then sticking
+   contacts creep as in the papers, at slip_tolerance when friction is at 0.7 of its limit.
 
 
    2  A ROBOT
@@ -170,8 +170,9 @@
    that turns by more than a tenth of a radian in a step wants a shorter one. Free bodies keep both at any
    step; with that method, one that is hit wants a shorter step, too.
 
-   Contact: icf_surface, with numbers as in part 1. What a gripper holds creeps; slip_tolerance and
-   softness, both smaller, slow that down.
+   Contact: icf_surface, with numbers as in part 1. For a gripper that holds what it holds, for as long as you
+   like, give touches an id and set anchors, settle = 1 and passes = 2 in icf_world_def. Dry friction of joints
+   then holds, too.
 
    Memory: ICF_WORLD_BYTES is a constant, icf_world_bytes is exact. A world of icf_world_init stays in its
    memory; icf_world_move carries it to a larger block.
@@ -439,6 +440,7 @@
          >>sensitivities                        layer 8: derivatives of the answer
          >>world-state                          layer 9: the world: what a block of memory holds
          >>trees                                bodies that joints connect, and bodies alone
+         >>touches                              touches in a substep, and where they stick
          >>world-problem                        the convex problem of a step
          >>step                                 the step
          >>bodies                               calls: bodies and joints
@@ -1180,7 +1182,7 @@ typedef void icf_law_function(void* user, icf_real dt, icf_real distance, icf_re
 
 typedef enum icf_model {
     /* friction goes with the normal force at the start of the step: there is none in the step in which a
-       contact is made. Sliding is as deep as resting */
+       contact is made, but with `passes` of icf_options. Sliding is as deep as resting */
     ICF_MODEL_LAGGED,
     /* friction goes with the normal force of this step. A body that slides at a speed s rides dt friction s
        above where it would rest */
@@ -1234,8 +1236,8 @@ typedef struct icf_surface {
     icf_real friction;        /* coefficient along t1 while slipping, default 0.5 */
     icf_real friction2;       /* along t2; below 0, the default: the same. Not for SAP */
     icf_real friction_static; /* while not slipping; below 0, the default: the same. Scales both */
-    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so a sticking contact creeps.
-       e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has only
+    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so a sticking contact creeps, but
+       for `pull` of icf_contact. e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has only
        the softness, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
     icf_real slip_tolerance, softness;
     /* torque of friction about the normal, and about the tangents, over the normal force, m; links of 6
@@ -1267,6 +1269,11 @@ typedef struct icf_contact {
     icf_real weight;
     icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
 
+    /* Friction acts as if the contact slipped faster by `pull`, across the normal, m/s, and turned faster by
+       `twist`, rad/s, for torsion and rolling. A contact that remembers how far it was displaced since it
+       stuck pulls back to there by that displacement over a time of a few steps. Velocities, modes and
+       energies that are reported are without these. Default 0 */
+    icf_vec3 pull, twist;
     /* the impulse to expect along t1, t2, normal, N s: that of the same contact in the step before. The
        solve begins there; it changes nothing else. Default 0 */
     icf_vec3 impulse_guess;
@@ -1472,6 +1479,11 @@ typedef struct icf_options {
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
+    /* Lagged friction, torsion and rolling are limited by a normal impulse that is known before the solve. 0,
+       the default: gamma_n0, as in the papers; there is no friction in the step in which a contact is made.
+       1: at least what stops the pair's approach within the step. 2 and more: an island where normal impulses
+       come out far from that is solved again with those found, up to so many solves */
+    int32_t passes;
     /* 1: always conjugate gradients; 0, the default: if memory is short; -1: never, a solve with too little
        memory is refused (TOO_SMALL) */
     int32_t iterative;
@@ -1516,6 +1528,9 @@ typedef struct icf_stats {
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
     icf_real rounding;       /* after FLOOR or SHORT: the error that rounding alone explains */
+    /* with passes: the sum of |normal impulse - limit of friction| over the sum of normal impulses, of the
+       worst island */
+    icf_real limit_error;
     /* Workspace size with which every island could be factored. An island that starts at its minimum, as at
        rest, takes no matrix: it is counted without a factor here, and by icf_workspace_reserve with one. */
     size_t bytes;
@@ -1575,21 +1590,26 @@ typedef enum icf_mode {
 typedef struct icf_contact_result {
     /* along t1, t2, normal, N s, on the side that the link's rows count as positive */
     icf_vec3 impulse;
-    icf_vec3 velocity;     /* along t1, t2, normal, surface velocity and bias included */
-    icf_vec3 force;        /* impulse / dt in the axes of the link, N */
-    icf_vec3 spin_impulse; /* of torsion and rolling, about t1, t2, normal, N m s */
-    icf_real dissipated;   /* energy that friction, dissipation and relaxation took, J */
-    icf_real w;            /* the inverse effective mass used, 1/kg */
-    icf_real share;        /* friction, as a part of the most it could be: 0 to 1 */
-    icf_lag lag;           /* for the next step */
-    int32_t mode;          /* icf_mode */
-    int32_t bounded;       /* 1: the near-rigid bound acted */
+    icf_vec3 velocity; /* along t1, t2, normal, surface velocity and bias included, not `pull` */
+    icf_vec3 force;    /* impulse / dt in the axes of the link, N */
+    /* of torsion and rolling, about t1, t2, normal: impulse, N m s, and angular velocity, not `twist`; 0 if
+       the surface has neither */
+    icf_vec3 spin_impulse, spin;
+    icf_real dissipated; /* energy that friction, dissipation and relaxation took, J */
+    icf_real w;          /* the inverse effective mass used, 1/kg */
+    icf_real share;      /* friction, as a part of the most it could be: 0 to 1 */
+    icf_real stick;      /* the slip up to which it sticks, see ICF_MODE_STICK, m/s */
+    icf_real stick_rolling, stick_torsion; /* likewise of rolling and torsion, rad/s */
+    icf_lag lag;                           /* for the next step */
+    int32_t mode;                          /* icf_mode */
+    int32_t bounded;                       /* 1: the near-rigid bound acted */
 } icf_contact_result;
 
 typedef struct icf_row_result {
     icf_real impulse;  /* along u, N s or N m s */
     icf_real velocity; /* u, bias included, m/s or rad/s */
-    int32_t bounded;   /* 1: the near-rigid bound acted */
+    icf_real stick;  /* dry friction: the u up to which it sticks, with 0.7 of its limit; else 0 */
+    int32_t bounded; /* 1: the near-rigid bound acted */
 } icf_row_result;
 
 /* BAD_STATE before a solve, and after one that refused its problem or another use of the workspace;
@@ -1723,10 +1743,15 @@ typedef struct icf_world_def {
     int32_t model;    /* icf_model that icf_world_default_surface sets; default lagged */
     /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
        next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
-       steps on contacts that have parted slowly. Default 0 */
+       steps on contacts that have parted slowly. Default 0, in a scene 1 */
     int32_t settle;
+    /* 1: touches with an id, and dry friction of joints, remember where they stuck and hold there, without
+       creep; icf_world_save stores that, in 80 bytes a contact. 0: they creep, as friction of the papers does.
+       Default 0, in a scene 1 */
+    int32_t anchors;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
+    int32_t passes;     /* likewise; in a scene 2 */
     int32_t cookie;     /* private */
 } icf_world_def;
 
@@ -1924,7 +1949,7 @@ ICF_API size_t icf_world_bytes(const icf_world_def* def);
     ((size_t)8192 + \
      (size_t)(bodies) * (((joints) > 0 ? 6144 : 4608) + ((constraints) > 0 ? 4096 : 0)) + \
      (size_t)(joints)*20480 + (size_t)((joints) > 0 ? 65536 : 0) + (size_t)(constraints)*12288 + \
-     (size_t)(contacts)*4608)
+     (size_t)(contacts)*4864)
 
 /* Makes a world in the caller's memory, aligned to 8 bytes, of at least icf_world_bytes. */
 ICF_API icf_result icf_world_init(icf_world* world, void* memory, size_t bytes,
@@ -5259,11 +5284,11 @@ ICF_API size_t icf_sparse_bytes_most(int32_t cliques, int32_t edges, int32_t lar
 // Layer 6: potentials
 // >>potentials
 /* Offers to those below: icfi_all_finite, icfi_any_tangent, icfi_cone, icfi_cone_make, icfi_contact_check,
-   icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_margin, icfi_contact_mode,
-   icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried, icfi_lag_is_good,
-   ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_normal_law, icfi_normal_price, icfi_price,
-   icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE, icfi_row_is_linear, icfi_row_price, icfi_soft,
-   icfi_soft_norm, icfi_surface_check, ICFI_SURFACE_COOKIE */
+   icfi_contact_cones, ICFI_CONTACT_COOKIE, icfi_contact_dual, icfi_contact_frame, icfi_contact_margin,
+   icfi_contact_mode, icfi_contact_price, icfi_contact_term, icfi_finite, icfi_finite3, icfi_is_carried,
+   icfi_lag_is_good, ICFI_LAST_MODEL, icfi_law_margin, icfi_law_velocity, icfi_limit_friction,
+   icfi_normal_law, icfi_normal_price, icfi_price, icfi_row_check, icfi_row_cone, ICFI_ROW_COOKIE,
+   icfi_row_is_linear, icfi_row_price, icfi_soft, icfi_soft_norm, icfi_surface_check, ICFI_SURFACE_COOKIE */
 
 /* A potential is evaluated from its term, which holds its numbers for one step. The forms below lose no
    digits: costs are 0 where nothing acts, and grow from there by sums of terms of one sign.
@@ -5715,7 +5740,8 @@ static icf_lag icfi_damp_friction_limit(const icf_surface* f, const icf_lag* las
             share = dl / (dl - dn);
     }
     now.limit = share < 1 ? last->limit + share * (impulse - last->limit) : impulse;
-    now.before = last->limit;
+    /* of a contact that has just been made, one point of N(L) is known */
+    now.before = last->impulse > 0 || last->limit > 0 || last->before > 0 ? last->limit : now.limit;
     now.impulse = impulse;
     return now;
 }
@@ -5789,7 +5815,7 @@ static int icfi_contact_frame(icf_vec3 t, icf_vec3 n, icf_vec3 axes[3])
 }
 
 /* The numbers of either struct form one row in memory. */
-enum { ICFI_SURFACE_REALS = 21, ICFI_CONTACT_REALS = 16 };
+enum { ICFI_SURFACE_REALS = 21, ICFI_CONTACT_REALS = 22 };
 typedef char
     icfi_number_rows[offsetof(icf_surface, spin_tolerance) - offsetof(icf_surface, velocity) ==
                                  (ICFI_SURFACE_REALS - 1) * sizeof(icf_real) &&
@@ -5869,6 +5895,16 @@ static icf_real icfi_friction_at(const icf_surface* f, const icf_real v[3])
     return f->friction_static + (f->friction - f->friction_static) * t * t * (3 - 2 * t);
 }
 
+/* Sets the normal impulse that limits friction. eps is that of ICF (26), in the units of x = mu v as in the
+   formulas of appendix B. */
+static void icfi_limit_friction(const icf_surface* f, icf_real w, icf_real limit,
+                                icf_contact_term* t)
+{
+    const icf_real mu = icfi_max(t->mu1, t->mu2);
+    t->impulse0 = t->lag.limit = limit;
+    t->eps = mu > 0 ? mu * icfi_max(f->slip_tolerance, f->softness * w * mu * limit) : 1;
+}
+
 /* Makes the term of a checked contact in place, because there are many. `hardest` bounds dt^2 k, or 1 / Rn,
    in every case. `steepest` bounds the same number after dissipation has raised it, at the speed of touch. */
 static icf_result icfi_contact_term(const icf_surface* f, const icf_contact* c, icf_real dt,
@@ -5883,16 +5919,13 @@ static icf_result icfi_contact_term(const icf_surface* f, const icf_contact* c, 
     t->bounded = icfi_normal_make(f, c, dt, most, steepest, v0[2], &t->normal, &t->impulse0);
     if (t->impulse0 < 0) return ICF_RESULT_BAD_LAW;
     t->lag = icfi_damp_friction_limit(f, c->weight > 0 ? &c->lag : &none, t->impulse0, v0[2]);
-    t->impulse0 = t->lag.limit;
     t->adhesion = c->distance <= f->adhesion_range ? dt * f->adhesion * c->weight : 0;
 
     mu = icfi_friction_at(f, v0);
     t->mu1 = t->mu2 = mu;
     if (f->friction2 >= 0)
         t->mu2 = f->friction > 0 ? mu / f->friction * f->friction2 : f->friction2;
-    mu = icfi_max(t->mu1, t->mu2);
-    /* ICF (26), in the units of x = mu v as in the formulas of appendix B */
-    t->eps = mu > 0 ? mu * icfi_max(f->slip_tolerance, f->softness * w * mu * t->impulse0) : 1;
+    icfi_limit_friction(f, w, t->lag.limit, t);
     t->rt = f->softness * w; /* SAP (30) */
     if (t->model == ICF_MODEL_SAP && !(t->rt >= ICFI_REAL_MIN)) {
         t->rt = 1; /* nothing can move: no contact */
@@ -6129,21 +6162,23 @@ static void icfi_contact_dual(const icf_contact_term* t, icfi_dual_use use, cons
 
 /* Whether a contact is open, sticks or slips. *share is the part of its friction limit that it uses. */
 static int32_t icfi_contact_mode(const icf_contact_term* t, const icf_real v[3],
-                                 const icf_real impulse[3], icf_real* share)
+                                 const icf_real slip[2], const icf_real impulse[3], icf_real* share,
+                                 icf_real* sticks_to)
 {
     icf_real mu = icfi_max(t->mu1, t->mu2), normal = impulse[2] + t->adhesion;
     icf_real x1 = t->mu1 * v[0], x2 = t->mu2 * v[1], q = x1 * x1 + x2 * x2;
     icf_real stick = mu > 0 ? t->eps / mu : 0;
     *share = ICF_SQRT(q / (q + t->eps * t->eps));
     if (t->model == ICF_MODEL_SAP) {
-        stick = icfi_max(0, mu * (t->normal.vhat - v[2]) * t->rt * t->normal.scale);
+        stick = icfi_max(0, mu * normal * t->rt); /* R_t mu gamma_n */
         q = ICF_SQRT(impulse[0] * impulse[0] + impulse[1] * impulse[1]);
         *share = t->mu1 * normal > 0 ? icfi_min(1, q / (t->mu1 * normal)) : 0;
     }
     ICFI_ALSO(MODE)
+    *sticks_to = stick;
     if (!(normal > 0)) return ICF_MODE_OPEN;
     if (!(mu > 0)) return ICF_MODE_SLIP;
-    return v[0] * v[0] + v[1] * v[1] <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
+    return slip[0] * slip[0] + slip[1] * slip[1] <= stick * stick ? ICF_MODE_STICK : ICF_MODE_SLIP;
 }
 
 /* The distance in velocity to the nearest kink */
@@ -6398,10 +6433,10 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever,
    icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes,
    icfi_lever, icfi_link_block, icfi_link_velocity, icfi_make_terms, icfi_mass_block, icfi_mass_reals,
-   ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well, icfi_refuse,
-   icfi_reorder, icfi_row_state, icfi_sizes, icfi_solve, icfi_solve_at, icfi_solve_layout, icfi_solve_point,
-   ICFI_SOLVED, icfi_sort_potentials, icfi_spins, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body
-   */
+   ICFI_OPTIONS_COOKIE, icfi_predict_limits, icfi_push_lever, icfi_read_lever, icfi_read_link,
+   icfi_reads_well, icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve,
+   icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins,
+   icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -6418,6 +6453,7 @@ typedef struct icfi_contact_state {
     icfi_price price; /* at v */
     icf_real s[18];   /* v = S u + bias: 3 x rows, row-major */
     icf_real bias[3], v[3];
+    icf_real pull[2], twist[3]; /* along t1, t2, normal; bias has `pull` in it, spin has `twist` */
     icf_contact_term term;
     icf_real gap;                        /* phi of a barrier, at v */
     icf_real w;                          /* inverse effective mass, also for icf_get_contact */
@@ -7041,6 +7077,17 @@ static void icfi_contact_map(const icf_problem* problem, const icf_contact* c,
     if (rows == 3) s[0] = 0; /* the last row is read as a vector of four, too */
 }
 
+/* The part of friction's velocities that is not motion, along a contact's axes */
+static void icfi_contact_pull(const icf_contact* c, const icf_vec3 axes[3],
+                              icfi_contact_state* state)
+{
+    int32_t i;
+    for (i = 0; i < 3; i++) {
+        if (i < 2) state->bias[i] += state->pull[i] = icf_vec3_dot(axes[i], c->pull);
+        state->twist[i] = icf_vec3_dot(axes[i], c->twist);
+    }
+}
+
 static icf_result icfi_check_lever(const icf_problem* p, int32_t rows, int32_t clique,
                                    const icf_lever* l)
 {
@@ -7124,6 +7171,7 @@ static ICFI_NOINLINE icf_result icfi_check_potentials(icfi_solve* s)
         result = icfi_check_contact(p, i, axes, &s->stats->reason);
         if (result != ICF_RESULT_OK) return icfi_refuse(s->stats, ICF_PART_CONTACT, i, result);
         icfi_contact_map(p, p->contact + i, axes, s->contact[i].s, s->contact[i].bias);
+        icfi_contact_pull(p->contact + i, axes, s->contact + i);
     }
     for (i = 0; i < p->rows; i++) {
         const icf_row* r = p->row + i;
@@ -7625,19 +7673,20 @@ static icf_real icfi_bodies_w(const icfi_solve* s, int32_t link, icf_vec3 p)
     return ICF_SQRT(square) / 3;
 }
 
-/* S u + bias of a contact at the start of the step */
+/* S u + bias of a contact at the start of the step, without its `pull` */
 static void icfi_start_velocity(const icfi_contact_state* c, int32_t rows, const icf_real* u,
                                 icf_real v[3])
 {
     const icf_real* a = c->s;
     int32_t i;
-    if (rows == 3) {
-        for (i = 0; i < 3; i++, a += 3) v[i] = c->bias[i] + a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
-        return;
-    }
-    for (i = 0; i < 3; i++, a += 6) {
-        v[i] = c->bias[i] + ((a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
-                             (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]));
+    for (i = 0; i < 3; i++, a += rows) {
+        v[i] = i < 2 ? c->bias[i] - c->pull[i] : c->bias[i];
+        if (rows == 3) {
+            v[i] = v[i] + a[0] * u[0] + a[1] * u[1] + a[2] * u[2];
+        } else {
+            v[i] += (a[0] * u[0] + a[1] * u[1] + a[2] * u[2]) +
+                    (a[3] * u[3] + a[4] * u[4] + a[5] * u[5]);
+        }
     }
 }
 
@@ -7658,6 +7707,24 @@ static const icf_real icfi_room_at_rest = ICF_R(1e6);
 #endif
 static const icf_real icfi_room_in_blow = 10;
 
+/* Torsion and rolling have the limit of friction, times a length. */
+static void icfi_limit_spin(const icf_surface* f, icfi_contact_state* c)
+{
+    const icf_real eps = f->softness * c->spin_w;
+    c->rolling = f->rolling * c->term.impulse0;
+    c->torsion = f->torsion * c->term.impulse0;
+    c->eps[0] = icfi_max(f->spin_tolerance, eps * c->rolling);
+    c->eps[1] = icfi_max(f->spin_tolerance, eps * c->torsion);
+}
+
+static void icfi_set_limit(const icfi_solve* s, int32_t contact, icf_real limit)
+{
+    const icf_surface* f = s->p->surface + s->p->contact[contact].surface;
+    icfi_contact_state* c = s->contact + contact;
+    icfi_limit_friction(f, c->w, limit, &c->term);
+    if (c->spins) icfi_limit_spin(f, c);
+}
+
 /* `w` is W of the link; it is set only if the link is not of bodies alone, or for torsion or rolling. */
 static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, const icf_real* u0,
                                     const icf_real* w)
@@ -7666,7 +7733,7 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
     const icf_surface* f = s->p->surface + c->surface;
     icfi_contact_state* state = s->contact + index;
     int32_t rows = s->p->link_rows[link], i;
-    icf_real v0[3], eps;
+    icf_real v0[3];
     icf_result result;
     /* s and bias are set, icfi_contact_term writes the whole term, and icfi_evaluate writes the rest. But a
        contact where nothing can move is in no island and is not evaluated, so these are cleared here. */
@@ -7700,12 +7767,8 @@ static icf_result icfi_make_contact(icfi_solve* s, int32_t index, int32_t link, 
 #endif
     if (icfi_spins(f)) {
         state->spins = 1;
-        state->rolling = f->rolling * state->term.impulse0;
-        state->torsion = f->torsion * state->term.impulse0;
         state->spin_w = icfi_block_w(w + 21, 6);
-        eps = f->softness * state->spin_w;
-        state->eps[0] = icfi_max(f->spin_tolerance, eps * state->rolling);
-        state->eps[1] = icfi_max(f->spin_tolerance, eps * state->torsion);
+        icfi_limit_spin(f, state);
     }
     return ICF_RESULT_OK;
 }
@@ -7750,6 +7813,119 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
         }
     }
     return ICF_RESULT_OK;
+}
+
+/* ---- the limit of friction, predicted ---- */
+
+/* Whether two links are of the same pair */
+static int icfi_same_pair(const icf_problem* p, int32_t a, int32_t b)
+{
+    const int32_t first = p->link_start[a], n = p->link_start[a + 1] - first,
+                  other = p->link_start[b];
+    int32_t k = 0;
+    if (p->link_start[b + 1] - other != n) return 0;
+    while (k < n && p->block_clique[first + k] == p->block_clique[other + k]) k++;
+    return k == n;
+}
+
+/* The velocity along the normal of a contact that would be if there were no potentials; and the normal
+   impulse there, 0 if the prediction says nothing of the contact */
+static icf_real icfi_free_approach(const icfi_contact_state* c, const icf_real* u,
+                                   icf_real* impulse)
+{
+    const icf_real* n = c->s + 2 * c->rows;
+    icf_real v = c->bias[2], out[3] = {0, 0, 0};
+    int32_t i;
+    for (i = 0; i < c->rows; i++) v += n[i] * u[i];
+    if (!(c->term.normal.facts & ICFI_WALL) && c->term.normal.law != ICF_LAW_CUSTOM)
+        (void)icfi_normal_law(&c->term.normal, v, 0, out);
+    *impulse = out[1];
+    return v;
+}
+
+/* n = law(v + w n): the impulse of one contact that slows down by w for each N s. From v on, Newton's method
+   comes nearer to the answer from one side, as the law is convex. */
+static icf_real icfi_stopping_impulse(const icf_normal* law, icf_real v, icf_real w)
+{
+    icf_real x = v, out[3];
+    int i;
+    for (i = 0; i < 6; i++) {
+        (void)icfi_normal_law(law, x, 0, out);
+        x += (out[1] - (x - v) / w) / (1 / w - out[2]);
+    }
+    return (x - v) / w;
+}
+
+static int32_t icfi_count_closing(const icfi_solve* s, int32_t link)
+{
+    icf_real u[6], impulse;
+    int32_t k, count = 0;
+    icfi_link_velocity(s, link, s->free, u);
+    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
+        (void)icfi_free_approach(s->contact + s->contact_list[k], u, &impulse);
+        count += impulse > 0;
+    }
+    return count;
+}
+
+/* The sums over the links of a pair: contacts that close, their predicted impulses, and their limits so far */
+typedef struct icfi_approach {
+    int32_t closing;
+    icf_real predicted, limits;
+} icfi_approach;
+
+/* Goes through the contacts of a link that close, all->closing of them in the pair, which share the work of
+   stopping it. Adds up their impulses, or, with `set`, raises their limits of friction to these. */
+static void icfi_predict_link(icfi_solve* s, int32_t link, int set, icfi_approach* all)
+{
+    const int32_t rows = s->p->link_rows[link], first = s->contact_start[link],
+                  end = s->contact_start[link + 1];
+    icf_real u[6], push[6] = {0, 0, 0, 0, 0, 0}, w[36], impulse, v;
+    int32_t closing = 0, k, i, j;
+    if (first == end) return;
+    icfi_link_velocity(s, link, s->free, u);
+    for (k = first; k < end; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        (void)icfi_free_approach(c, u, &impulse);
+        if (!(impulse > 0)) continue;
+        for (i = 0; i < rows; i++) push[i] += c->s[2 * rows + i];
+        closing++;
+    }
+    if (!closing) return;
+    icfi_link_delassus(s, link, w);
+    for (k = first; k < end; k++) {
+        const icfi_contact_state* c = s->contact + s->contact_list[k];
+        icf_real slows = 0;
+        v = icfi_free_approach(c, u, &impulse);
+        if (!(impulse > 0)) continue;
+        for (i = 0; i < rows; i++) {
+            for (j = 0; j < rows; j++) slows += c->s[2 * rows + i] * w[i * rows + j] * push[j];
+        }
+        slows *= (icf_real)all->closing / (icf_real)closing;
+        if (!(slows > 0)) continue;
+        impulse = icfi_stopping_impulse(&c->term.normal, v, slows);
+        if (!icfi_finite(impulse)) continue;
+        all->predicted += impulse;
+        all->limits += c->term.impulse0;
+        if (set && impulse > c->term.impulse0) icfi_set_limit(s, s->contact_list[k], impulse);
+    }
+}
+
+/* A resting pair knows its limits well from the step before. Only a pair in a blow, which needs far more to
+   stop, is limited by what that takes. */
+static const icf_real icfi_blow = ICF_R(1.5);
+
+static ICFI_NOINLINE void icfi_predict_limits(icfi_solve* s)
+{
+    int32_t first, end, link;
+    for (first = 0; first < s->p->links; first = end) {
+        icfi_approach all = {0, 0, 0};
+        for (end = first; end < s->p->links && icfi_same_pair(s->p, first, end); end++)
+            all.closing += icfi_count_closing(s, end);
+        for (link = first; link < end; link++) icfi_predict_link(s, link, 0, &all);
+        if (!(all.predicted > icfi_blow * all.limits)) continue;
+        for (link = first; link < end; link++) icfi_predict_link(s, link, 1, &all);
+    }
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -8077,9 +8253,10 @@ ICFI_INLINE_K void ICFI_K(icfi_price_link)(icfi_solve* s, icfi_island* island, i
     for (k = s->contact_start[link]; k < end; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
         icfi_contact_velocity(c, rows, u, c->v, c->spin);
-        c->v[0] += c->bias[0];
-        c->v[1] += c->bias[1];
-        c->v[2] += c->bias[2];
+        for (i = 0; i < 3; i++) {
+            c->v[i] += c->bias[i];
+            if (c->spins) c->spin[i] += c->twist[i];
+        }
         icfi_contact_price(&c->term, c->v, &c->price);
         if (!c->price.feasible) island->feasible = 0;
         cost += c->price.cost;
@@ -8335,7 +8512,10 @@ ICFI_UNUSED static void icfi_read_potentials(icfi_solve* s, int32_t link)
     for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
         icfi_contact_state* c = s->contact + s->contact_list[k];
         icfi_contact_velocity(c, rows, u, c->v, c->spin);
-        for (i = 0; i < 3; i++) c->v[i] += c->bias[i];
+        for (i = 0; i < 3; i++) {
+            c->v[i] += c->bias[i];
+            if (c->spins) c->spin[i] += c->twist[i];
+        }
     }
     for (k = s->row_start[link]; k < s->row_start[link + 1]; k++) {
         icfi_row_state* r = s->row + s->row_list[k];
@@ -8986,7 +9166,7 @@ static void icfi_add_rounding(const icfi_contact_state* c, int32_t rows, const i
     if (!c->spins) return;
     for (i = 0; i < 3; i++) {
         const icf_real* a = c->s + 6 * i;
-        x[i] = 0;
+        x[i] = ICF_FABS(c->twist[i]);
         for (j = 0; j < 3; j++) x[i] += ICF_FABS(a[j]) * terms[3 + j];
     }
     h = c->spin_h;
@@ -10994,14 +11174,88 @@ static int32_t icfi_count_guesses(const icfi_solve* s, const icfi_island* island
     return count;
 }
 
+static const icf_real icfi_limits_far =
+    ICF_R(0.3); /* measured on falling piles and houses of cards */
+
+/* How far the limits of friction of an island are from its normal impulses: the sum of the differences over
+   the sum of the impulses. With `take` they become those impulses. */
+static icf_real icfi_limits_off(const icfi_solve* s, const icfi_island* island, int take)
+{
+    icf_real off = 0, all = 0;
+    int32_t k, j;
+    for (k = 0; k < island->links; k++) {
+        int32_t link = island->link[k];
+        for (j = s->contact_start[link]; j < s->contact_start[link + 1]; j++) {
+            const int32_t contact = s->contact_list[j];
+            icfi_contact_state* c = s->contact + contact;
+            const icf_real n = icfi_max(c->price.impulse[2] + c->term.adhesion, 0);
+            if ((c->term.model != ICF_MODEL_LAGGED || !(c->term.mu1 + c->term.mu2 > 0)) &&
+                !c->spins)
+                continue;
+            off += ICF_FABS(n - c->term.impulse0);
+            all += n;
+            if (!take) continue;
+            ICFI_MEMCPY(c->guess, c->price.impulse, sizeof c->guess);
+            icfi_set_limit(s, contact, n);
+        }
+    }
+    return off / icfi_max(all, ICFI_TINY);
+}
+
+/* Solves an island from s->v. before: the sums over the islands that are done */
+static icf_result icfi_solve_island(icfi_solve* s, int32_t number, const icf_iteration* before,
+                                    icfi_island* island)
+{
+    const int32_t iterations = island->iterations, factorizations = island->factorizations,
+                  trials = island->trials;
+    icf_real own = 0, cost;
+    int settled, seen, known;
+    icf_result result;
+    icfi_begin_island(s, number, island);
+    island->iterations = iterations;
+    island->factorizations = factorizations;
+    island->trials = trials;
+    icfi_mass_times(s, island, s->free, s->free_momentum);
+    island->before = *before;
+    island->convex = 1;
+    s->guesses = icfi_count_guesses(s, island);
+    settled = icfi_is_settled(s, island);
+    cost = island->cost;
+    seen = s->guesses && island->feasible && !s->p->rows;
+    known = settled || icfi_is_free(s, island, &own);
+    if (!known && seen) {
+        /* icfi_start_from_guess asks nothing more of s->v if contacts alone have impulses to gather */
+        island->cost = cost;
+        known = 1;
+    }
+    if (!known && !icfi_make_feasible(s, island)) {
+        int32_t which = icfi_first_barrier(s, island);
+        if (which < 0) return icfi_refuse(s->stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
+        result = s->contact[which].term.normal.facts & ICFI_WALL ? ICF_RESULT_INFEASIBLE
+                                                                 : ICF_RESULT_BAD_LAW;
+        return icfi_refuse(s->stats, ICF_PART_CONTACT, which, result);
+    }
+    /* an island that starts at its minimum, as most do at rest, takes no matrix */
+    if ((!settled && s->guesses) || !icfi_has_converged(s, island)) {
+        result = icfi_open_matrix(s, number, island);
+        if (result != ICF_RESULT_OK) return result;
+    } else {
+        s->unopened = 1;
+    }
+    ICFI_PROFILE('I')
+    result = icfi_minimise(s, island, own, settled);
+    ICFI_PROFILE('R')
+    return result == ICF_RESULT_OK
+               ? result
+               : icfi_refuse(s->stats, ICF_PART_COUPLING, island->coupling[0], result);
+}
+
 static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t islands)
 {
     icf_stats* stats = s->stats;
     icf_iteration done;
-    icf_real certificate = 0, own = 0, energy, cost;
-    int32_t most = 4, k, i; /* the pattern of a few cliques is quick to find */
-    int settled, seen, known;
-    icf_result result;
+    icf_real certificate = 0, energy;
+    int32_t most = 4, k, i, pass; /* the pattern of a few cliques is quick to find */
     done.cost = done.gradient = done.momentum_error = 0;
     stats->islands = islands;
     stats->stop = ICF_STOP_CONVERGED;
@@ -11013,40 +11267,18 @@ static ICFI_NOINLINE icf_result icfi_solve_islands(icfi_solve* s, int32_t island
     }
     for (k = 0; k < islands; k++) {
         icfi_island island;
-        icfi_begin_island(s, k, &island);
-        icfi_mass_times(s, &island, s->free, s->free_momentum);
-        island.before = done;
-        island.convex = 1;
-        s->guesses = icfi_count_guesses(s, &island);
-        settled = icfi_is_settled(s, &island);
-        cost = island.cost;
-        seen = s->guesses && island.feasible && !s->p->rows;
-        known = settled || icfi_is_free(s, &island, &own);
-        if (!known && seen) {
-            /* icfi_start_from_guess asks nothing more of s->v if contacts alone have impulses to gather */
-            island.cost = cost;
-            known = 1;
-        }
-        if (!known && !icfi_make_feasible(s, &island)) {
-            int32_t which = icfi_first_barrier(s, &island);
-            if (which < 0) return icfi_refuse(stats, ICF_PART_PROBLEM, 0, ICF_RESULT_NOT_FINITE);
-            result = s->contact[which].term.normal.facts & ICFI_WALL ? ICF_RESULT_INFEASIBLE
-                                                                     : ICF_RESULT_BAD_LAW;
-            return icfi_refuse(stats, ICF_PART_CONTACT, which, result);
-        }
-        /* an island that starts at its minimum, as most do at rest, takes no matrix */
-        if ((!settled && s->guesses) || !icfi_has_converged(s, &island)) {
-            result = icfi_open_matrix(s, k, &island);
+        icf_real off = 0;
+        ICFI_MEMSET(&island, 0, sizeof island);
+        for (pass = 1;; pass++) {
+            const icf_result result = icfi_solve_island(s, k, &done, &island);
             if (result != ICF_RESULT_OK) return result;
-        } else {
-            s->unopened = 1;
+            if (s->options->passes < 1) break;
+            off = icfi_limits_off(s, &island, 0);
+            if (pass >= s->options->passes || off < icfi_limits_far || island.stop > ICF_STOP_FLOOR)
+                break;
+            (void)icfi_limits_off(s, &island, 1);
         }
-        ICFI_PROFILE('I')
-        result = icfi_minimise(s, &island, own, settled);
-        ICFI_PROFILE('R')
-        if (result != ICF_RESULT_OK) {
-            return icfi_refuse(stats, ICF_PART_COUPLING, island.coupling[0], result);
-        }
+        stats->limit_error = icfi_max(stats->limit_error, off);
 
         if (!(island.error < done.momentum_error)) {
             stats->rounding = island.stop == ICF_STOP_FLOOR || island.stop == ICF_STOP_SHORT
@@ -11145,7 +11377,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_NOT_FINITE);
     }
     if (options->tolerance < 0 || options->energy < 0 || options->iterations < 0 ||
-        options->factorizations < 0 || options->history_capacity < 0 ||
+        options->factorizations < 0 || options->passes < 0 || options->history_capacity < 0 ||
         (options->history_capacity && !options->history) || options->island_capacity < 0 ||
         (options->island_capacity && !options->island)) {
         return icfi_refuse(stats, ICF_PART_OPTIONS, 0, ICF_RESULT_BAD_ARGUMENT);
@@ -11174,6 +11406,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
         result = icfi_factor_masses(&s, problem->mass_bound);
     }
     if (result != ICF_RESULT_OK) return icfi_count_least(&s, &at, result);
+    if (options->passes > 0) icfi_predict_limits(&s);
     /* cliques that nothing touches */
     for (i = s.moving; i < s.sizes.unknowns; i++) s.v[i] = s.free[i];
     if (options->island_of && problem->cliques)
@@ -11203,7 +11436,8 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
                                    icf_contact_result* result)
 {
     const icfi_contact_state* c;
-    icf_real elastic[3], dissipated, dt;
+    icf_real elastic[3], v[3], dissipated, dt;
+    int i;
     const icf_real *g, *a, *b;
     icf_vec3 force = icf_vec3_make(0, 0, 0);
     if (!workspace || !result) return ICF_RESULT_BAD_ARGUMENT;
@@ -11218,21 +11452,30 @@ ICF_API icf_result icf_get_contact(const icf_workspace* workspace, int32_t conta
     force = icf_vec3_add_scaled(force, g[1] / dt, icf_vec3_make(b[0], b[1], b[2]));
     b += c->rows;
     result->force = icf_vec3_add_scaled(force, g[2] / dt, icf_vec3_make(b[0], b[1], b[2]));
-    result->spin_impulse = icf_vec3_make(0, 0, 0);
+    result->spin_impulse = result->spin = icf_vec3_make(0, 0, 0);
+    result->stick_rolling = result->stick_torsion = 0;
     result->impulse = icf_vec3_make(g[0], g[1], g[2]);
-    result->velocity = icf_vec3_make(c->v[0], c->v[1], c->v[2]);
-    (void)icfi_normal_law(&c->term.normal, c->v[2], 1, elastic);
-    dissipated = (elastic[1] - c->term.adhesion) * c->v[2] - g[0] * c->v[0] - g[1] * c->v[1] -
-                 g[2] * c->v[2];
+    v[0] = c->v[0] - c->pull[0];
+    v[1] = c->v[1] - c->pull[1];
+    v[2] = c->v[2];
+    result->velocity = icf_vec3_make(v[0], v[1], v[2]);
+    result->mode = icfi_contact_mode(&c->term, c->v, v, g, &result->share, &result->stick);
+    (void)icfi_normal_law(&c->term.normal, v[2], 1, elastic);
+    dissipated = (elastic[1] - c->term.adhesion) * v[2] - g[0] * v[0] - g[1] * v[1] - g[2] * v[2];
     if (c->spins) {
         g = c->spin_impulse;
         result->spin_impulse = icf_vec3_make(g[0], g[1], g[2]);
-        dissipated = dissipated - g[0] * c->spin[0] - g[1] * c->spin[1] - g[2] * c->spin[2];
+        for (i = 0; i < 3; i++) {
+            v[i] = c->spin[i] - c->twist[i];
+            dissipated -= g[i] * v[i];
+        }
+        result->spin = icf_vec3_make(v[0], v[1], v[2]);
+        result->stick_rolling = c->eps[0];
+        result->stick_torsion = c->eps[1];
     }
     result->dissipated = dissipated;
     result->w = c->w;
     result->lag = c->term.lag;
-    result->mode = icfi_contact_mode(&c->term, c->v, c->price.impulse, &result->share);
     result->bounded = c->term.bounded;
     return ICF_RESULT_OK;
 }
@@ -11246,6 +11489,7 @@ ICF_API icf_result icf_get_row(const icf_workspace* workspace, int32_t row, icf_
     r = ICFI_AT(const icfi_row_state, workspace->memory, workspace->row_at) + row;
     result->impulse = r->price[1];
     result->velocity = r->u;
+    result->stick = r->term.eps;
     result->bounded = r->term.bounded;
     return ICF_RESULT_OK;
 }
@@ -11463,15 +11707,16 @@ typedef struct icfi_text {
 
 /* The numbers of structs, in the order of their members. An integer's name follows a #, a real's a blank. A
    member missing here would be lost: tests/test_golden.c checks for that. */
-static const char icfi_option_names[] = " tolerance energy#iterations#factorizations#iterative";
+static const char icfi_option_names[] =
+    " tolerance energy#iterations#factorizations#passes#iterative";
 static const char icfi_surface_names[] =
     "#model#law#by_force velocity.x velocity.y velocity.z tangent.x tangent.y tangent.z"
     " stiffness dissipation relaxation range near_rigid adhesion adhesion_range friction friction2"
     " friction_static slip_tolerance softness torsion rolling spin_tolerance";
 static const char icfi_contact_names[] =
     "#link#surface point.x point.y point.z normal.x normal.y normal.z distance force weight"
-    " effective_mass_inverse impulse_guess.x impulse_guess.y impulse_guess.z lag.limit lag.before"
-    " lag.impulse";
+    " effective_mass_inverse pull.x pull.y pull.z twist.x twist.y twist.z impulse_guess.x"
+    " impulse_guess.y impulse_guess.z lag.limit lag.before lag.impulse";
 static const char icfi_row_names[] =
     "#kind#link#row distance sign stiffness relaxation near_rigid damping error target feedforward"
     " effort slip_tolerance softness weight";
@@ -11949,6 +12194,7 @@ typedef struct icfi_joint {
     icf_real dry_friction, lower[3], upper[3], motor_stiffness, motor_damping;
     icf_real target[4], target_velocity[3], feedforward[3], effort;
     icf_real effort_now[3];
+    icf_real slid[3];       /* how far each velocity has led since its dry friction stuck */
     icf_transform frame[2]; /* on the parent, on the child */
     uint64_t user;
     int32_t parent, child; /* slots; parent -1: the ground */
@@ -11972,11 +12218,22 @@ typedef struct icfi_constraint {
     icfi_slot slot;
 } icfi_constraint;
 
+/* Where a contact stuck: see >>touches */
+typedef struct icfi_anchor {
+    icf_vec3
+        at[2]; /* the points of A and B that were together, from their centres, in their axes */
+    /* how far B has turned since, relative to A, for torsion and rolling; in the axes of icfi_turn_side */
+    icf_vec3 turn;
+    icf_real
+        stick; /* the slip up to which the contact sticks, m/s; below 0: it slips; 0: no anchor */
+} icfi_anchor;
+
 /* A contact that acted in the last step. After these in the table: contacts whose friction could have
    acted */
 typedef struct icfi_contact_cache {
     icf_vec3 impulse; /* of its last substep, along t1, t2, normal */
     icf_lag lag;
+    icfi_anchor anchor;
     uint64_t id;
     int32_t body[2];
 } icfi_contact_cache;
@@ -12001,7 +12258,7 @@ typedef struct icfi_header {
     int32_t end[ICFI_TABLES];      /* the number of records ever used */
     int32_t unused[ICFI_CONTACTS]; /* first free record of each table with names, -1: none */
     int32_t pressed;               /* the first so many contacts acted */
-    int32_t method, substeps, iterations, model, settle, spare;
+    int32_t method, substeps, iterations, passes, model, settle, anchors, spare;
 } icfi_header;
 
 /* ICFI_KEPT: the constraint was fulfilled once since it was made or the caller moved anything */
@@ -12042,7 +12299,9 @@ typedef struct icfi_touching {
     int32_t memory;  /* its contact in the cache, -1: none */
     int32_t contact; /* in the problem, -1: neither side moves */
     icf_real normal_impulse;
-    icf_touch_result out; /* what icf_world_get_touch answers */
+    icfi_anchor anchor;
+    icf_vec3 slid, turned; /* how far B is from where it stuck, in the axes of the world */
+    icf_touch_result out;  /* what icf_world_get_touch answers */
 } icfi_touching;
 
 /* The owner of each row of the problem that is not a contact's. joint, constraint: a slot or -1; number: of
@@ -12088,13 +12347,13 @@ typedef struct icfi_sim {
     icfi_session* session;
     icfi_world_tree* tree;
     icfi_world_place* place;
-    int32_t *place_of, *tree_of;                   /* of each body */
-    icfi_motion *motion, *half;                    /* of each body */
-    icf_real *position, *half_position, *velocity; /* of each joint: 4, 4, 3 */
-    icfi_spatial* column;                          /* of each velocity of a tree: the motion that it
+    int32_t *place_of, *tree_of;                          /* of each body */
+    icfi_motion *motion, *half;                           /* of each body */
+    icf_real *position, *half_position, *velocity, *slid; /* of each joint: 4, 4, 3, 3 */
+    icfi_spatial* column;                      /* of each velocity of a tree: the motion that it
                                                       makes */
-    uint8_t* by_parent;                            /* 1: the column moves with the parent */
-    icfi_spatial *speed, *rate, *push, *outer;     /* of each place */
+    uint8_t* by_parent;                        /* 1: the column moves with the parent */
+    icfi_spatial *speed, *rate, *push, *outer; /* of each place */
     /* of each place: the inertia about its centre in the axes of the world: xx, yy, zz, xy, xz, yz */
     icf_real* own_inertia;
     icfi_inertia* inertia;
@@ -12215,8 +12474,10 @@ static const char* icfi_world_def_check(const icf_world_def* d)
     if (d->substeps < 1 || d->substeps > 1000000) return "substeps";
     if (d->model < ICF_MODEL_LAGGED || d->model > ICFI_LAST_MODEL) return "model";
     if (d->settle < 0 || d->settle > 1) return "settle";
+    if (d->anchors < 0 || d->anchors > 1) return "anchors";
     if (d->tolerance < 0) return "tolerance";
     if (d->iterations < 0) return "iterations";
+    if (d->passes < 0) return "passes";
     return NULL;
 }
 
@@ -12241,8 +12502,10 @@ static void icfi_header_set(icfi_header* h, const icf_world_def* d)
     h->substeps = d->substeps;
     h->model = d->model;
     h->settle = d->settle;
+    h->anchors = d->anchors;
     h->tolerance = d->tolerance;
     h->iterations = d->iterations;
+    h->passes = d->passes;
 }
 
 /* The header of an empty world */
@@ -12277,8 +12540,10 @@ static ICFI_NOINLINE icf_world_def icfi_def_of(const icfi_header* h)
     d.substeps = h->substeps;
     d.model = h->model;
     d.settle = h->settle;
+    d.anchors = h->anchors;
     d.tolerance = h->tolerance;
     d.iterations = h->iterations;
+    d.passes = h->passes;
     return d;
 }
 
@@ -12373,6 +12638,7 @@ static void icfi_world_layout(const icfi_header* h, unsigned char* memory, icfi_
     ICFI_TAKE(position, icf_real, 4 * j);
     ICFI_TAKE(half_position, icf_real, 4 * j);
     ICFI_TAKE(velocity, icf_real, 3 * j);
+    ICFI_TAKE(slid, icf_real, 3 * j);
     ICFI_TAKE(column, icfi_spatial, j ? dofs : 0);
     ICFI_TAKE(by_parent, uint8_t, j ? dofs : 0);
     ICFI_TAKE(speed, icfi_spatial, j ? b : 0);
@@ -13075,7 +13341,9 @@ static ICFI_NOINLINE int icfi_saved_rest_is_good(const icfi_saved* s)
     for (i = 0; i < s->h.end[ICFI_CONTACTS]; i++) {
         icfi_contact_cache m;
         icfi_saved_get(s, ICFI_CONTACTS, i, &m);
-        if (!icfi_all_finite(6, &m.impulse.x) || !icfi_lag_is_good(&m.lag)) return 0;
+        if (!icfi_all_finite(ICFI_REALS_BEFORE(icfi_contact_cache, id), &m.impulse.x) ||
+            !icfi_lag_is_good(&m.lag))
+            return 0;
         if (!icfi_slot_is(m.body[0], s->h.end[ICFI_BODIES]) ||
             !icfi_slot_is(m.body[1], s->h.end[ICFI_BODIES]))
             return 0;
@@ -13214,6 +13482,7 @@ static void icfi_load_motion(icfi_sim* s)
     for (i = 0; i < s->header->end[ICFI_JOINTS]; i++) {
         ICFI_MEMCPY(s->position + 4 * i, s->joint[i].position, sizeof s->joint[i].position);
         ICFI_MEMCPY(s->velocity + 3 * i, s->joint[i].velocity, sizeof s->joint[i].velocity);
+        ICFI_MEMCPY(s->slid + 3 * i, s->joint[i].slid, sizeof s->joint[i].slid);
     }
     for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++)
         ICFI_MEMCPY(s->tension + 6 * i, s->constraint[i].force, sizeof s->constraint[i].force);
@@ -14288,6 +14557,281 @@ static void icfi_drift(const icfi_sim* s, const icfi_world_tree* tree, const icf
 }
 
 // ------------------------------------------------------------------------------------------------
+// Layer 9, continued: touches in a substep, and where they stick
+// >>touches
+/* Offers to those below: icfi_anchor_holds, icfi_anchor_slides, icfi_anchor_steps, icfi_find_slid,
+   icfi_follow_anchor, icfi_point_on, icfi_pull, icfi_touch_now */
+
+/* The point of a body that is at p in the world, from its centre and in its axes. The ground has those of the
+   world. */
+static ICFI_NOINLINE icf_vec3 icfi_point_on(const icfi_sim* s, int32_t body, icf_vec3 p)
+{
+    const icfi_motion* m = body < 0 ? NULL : s->motion + body;
+    return m ? icf_quat_rotate_inverse(m->q, icf_vec3_sub(p, m->x)) : p;
+}
+
+/* A direction of a body in the world, and the place of a point of it */
+static ICFI_NOINLINE icf_vec3 icfi_direction_of(const icfi_sim* s, int32_t body, icf_vec3 d)
+{
+    return body < 0 ? d : icf_quat_rotate(s->motion[body].q, d);
+}
+
+static icf_vec3 icfi_place_of(const icfi_sim* s, int32_t body, icf_vec3 p)
+{
+    return body < 0 ? p : icf_vec3_add(s->motion[body].x, icfi_direction_of(s, body, p));
+}
+
+/* A touch in a substep: the points where it pushes A and B, and its distance */
+static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_real* distance)
+{
+    const icf_touch* touch = s->touch + i;
+    const icfi_touching* t = s->touching + i;
+    const icf_vec3 r = touch->reach;
+    icf_vec3 gap;
+    int32_t k;
+    *distance = touch->contact.distance;
+    at[0] = icf_vec3_add_scaled(touch->point, -ICF_R(0.5), r);
+    at[1] = icf_vec3_add_scaled(touch->point, ICF_R(0.5), r);
+    if (!s->substep) return; /* as the caller gave it */
+    for (k = 0; k < 2; k++) at[k] = icfi_place_of(s, t->body[k], t->at[k]);
+    gap = icf_vec3_sub(at[1], at[0]);
+    *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(gap, r));
+    /* from when the gap has closed, both are pushed half way */
+    if (!(icf_vec3_dot(gap, r) > 0)) at[0] = at[1] = icf_vec3_add_scaled(at[0], ICF_R(0.5), gap);
+}
+
+/* ---- anchors ---- */
+
+/* Regularised friction holds by a slip, so what it holds creeps. An anchor cures this: it knows the points of A
+   and B that were together when the contact stuck. Friction then acts on the slip plus x / T, where x is how
+   far these points have come apart along the surface: a spring that friction limits, with a damper. The cost
+   stays as convex as it was, and at rest x holds the load without any slip.
+
+   Places are compared, not velocities added up: what a turning gripper holds moves in arcs, which the sum of
+   its velocities does not know. But what rolls must add up arcs on both surfaces, or it would lose speed:
+   its anchor is set anew in each step.
+
+   T is three steps: one would ring. x is at most as long as ten times the slip that holds 0.7 of the limit, so
+   friction holds 0.995 of it; two times while the contact slips, or it would kick back when it stops. */
+static const icf_real icfi_anchor_steps = 3;
+static const icf_real icfi_anchor_holds = 10;
+static const icf_real icfi_anchor_slides = 2;
+/* e grows with the normal impulse, but only this many slip tolerances count: an anchor must not take up the
+   energy of a blow */
+static const icf_real icfi_anchor_most = 10;
+/* a contact has rolled if it has moved on both surfaces by more than this part of its levers */
+static const icf_real icfi_anchor_rolls = ICF_R(0.01);
+
+/* The velocity that pulls a unit of displacement back */
+static icf_real icfi_pull(const icfi_sim* s)
+{
+    return 1 / (icfi_anchor_steps * s->h);
+}
+
+static icf_vec3 icfi_tangential(icf_vec3 a, icf_vec3 n)
+{
+    return icf_vec3_add_scaled(a, -icf_vec3_dot(a, n), n);
+}
+
+/* x, shortened to `most` */
+static icf_vec3 icfi_no_longer(icf_vec3 x, icf_real most)
+{
+    const icf_real square = icf_vec3_dot(x, x);
+    return square > most * most ? icf_vec3_scale(most / ICF_SQRT(square), x) : x;
+}
+
+/* The arc along a round surface, at its end, whose normal is n, from its chord: a chord leads down by half of
+   the angle a of the arc, and is shorter by sin(a / 2) / (a / 2) */
+static icf_vec3 icfi_arc(icf_vec3 chord, icf_vec3 n)
+{
+    const icf_vec3 across = icfi_tangential(chord, n);
+    const icf_real down = icf_vec3_dot(chord, n), square = icf_vec3_dot(across, across);
+    const icf_real q = icfi_min(down * down / icfi_max(square, ICFI_REAL_MIN), 1); /* tan(a/2)^2 */
+    icf_real f = 1;
+    int k;
+    for (k = 6; k > 0; k--) f = (icf_real)(2 * k - 1) + (icf_real)(k * k) * q / f;
+    return icf_vec3_scale((1 + q) / f, across); /* a / sin a, by the fraction for the arc tangent */
+}
+
+/* How far B is from where touch i stuck, along the surface. on: where the touch is, on A and on B. Where the
+   contact has rolled, sets its anchor anew, at the same distance. */
+static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf_vec3 on[2],
+                                  icf_vec3 n)
+{
+    icf_vec3 here[2], way[2], x;
+    int32_t k;
+    int rolled = 1;
+    for (k = 0; k < 2; k++) {
+        here[k] = icfi_point_on(s, t->body[k], on[k]);
+        way[k] = icf_vec3_sub(here[k], t->anchor.at[k]);
+    }
+    for (k = 0; k < 2; k++) {
+        const icf_real lever =
+            icfi_anchor_rolls * icfi_anchor_rolls * icf_vec3_dot(here[k], here[k]);
+        if (t->body[k] < 0 || !icfi_is_dynamic(s->body + t->body[k])) continue;
+        rolled &= icf_vec3_dot(way[0], way[0]) > lever && icf_vec3_dot(way[1], way[1]) > lever;
+    }
+    for (k = 0; k < 2; k++) way[k] = icfi_direction_of(s, t->body[k], way[k]);
+    if (!rolled) return icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
+    x = icf_vec3_sub(icfi_arc(way[0], n), icfi_arc(way[1], n));
+    t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], x));
+    t->anchor.at[1] = here[1];
+    return x;
+}
+
+/* Clips the displacement x of a touch, and moves its anchor by what is cut off. */
+static void icfi_set_slid(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
+{
+    const icf_real stick = t->anchor.stick;
+    const icf_real most =
+        (stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick * icfi_anchor_steps * s->h;
+    t->slid = icfi_no_longer(x, most);
+    x = icf_vec3_sub(x, t->slid);
+    if (x.x == 0 && x.y == 0 && x.z == 0) return;
+    x = icf_vec3_add(icfi_place_of(s, t->body[0], t->anchor.at[0]), x);
+    t->anchor.at[0] = icfi_point_on(s, t->body[0], x);
+}
+
+/* A touch's points on both surfaces, now; answers its normal. */
+static icf_vec3 icfi_touch_points(const icfi_sim* s, int32_t i, icf_vec3 on[2])
+{
+    const icf_vec3 n = icf_vec3_normalize(s->touch[i].contact.normal);
+    icf_vec3 at[2], middle;
+    icf_real distance;
+    icfi_touch_now(s, i, at, &distance);
+    middle = icf_vec3_scale(ICF_R(0.5), icf_vec3_add(at[0], at[1]));
+    on[0] = icf_vec3_add_scaled(middle, -distance / 2, n);
+    on[1] = icf_vec3_add_scaled(middle, distance / 2, n);
+    return n;
+}
+
+/* The sums of a fit of a rigid motion to displacements x at p */
+typedef struct icfi_fit {
+    icf_vec3 p, x, p_cross_x;
+    icf_real p_dot_p, count;
+} icfi_fit;
+
+static void icfi_fit_add(icfi_fit* f, icf_vec3 p, icf_vec3 x)
+{
+    f->p = icf_vec3_add(f->p, p);
+    f->x = icf_vec3_add(f->x, x);
+    f->p_cross_x = icf_vec3_add(f->p_cross_x, icf_vec3_cross(p, x));
+    f->p_dot_p += icf_vec3_dot(p, p);
+    f->count += 1;
+}
+
+/* The displacement at p on a surface with the normal n, by the mean and the turn of the others */
+static icf_vec3 icfi_fit_at(const icfi_fit* f, icf_vec3 p, icf_vec3 n)
+{
+    const icf_vec3 middle = icf_vec3_scale(1 / f->count, f->p);
+    const icf_real spread = f->p_dot_p - icf_vec3_dot(f->p, middle),
+                   turn = icf_vec3_dot(n, icf_vec3_sub(f->p_cross_x, icf_vec3_cross(middle, f->x)));
+    icf_vec3 x = icf_vec3_scale(1 / f->count, f->x);
+    if (spread > ICF_R(1e-3) * f->p_dot_p)
+        x = icf_vec3_add_scaled(x, turn / spread, icf_vec3_cross(n, icf_vec3_sub(p, middle)));
+    return icfi_tangential(x, n);
+}
+
+/* Whether a touch can have an anchor: it is followed, and rubs */
+static int icfi_can_stick(const icfi_sim* s, int32_t i)
+{
+    const icf_surface* f = s->surface + s->touch[i].contact.surface;
+    return s->header->anchors && s->touch[i].id && (f->friction > 0 || f->friction_static > 0);
+}
+
+/* The side that rolls on the other would turn a vector that it carries; so the other one does, if it stands. */
+static int icfi_turn_side(const icfi_sim* s, const icfi_touching* t)
+{
+    return t->body[1] < 0 || !icfi_is_dynamic(s->body + t->body[1]);
+}
+
+/* Finds how far each touch is from where it stuck. A touch that is new takes that from the others of its pair,
+   so that nothing is let go when corners take turns. */
+static ICFI_NOINLINE void icfi_find_slid(icfi_sim* s)
+{
+    int32_t count = s->session->touches, i, k, end;
+    for (i = 0; i < count; i = end) {
+        icfi_touching* first = s->touching + i;
+        icf_vec3 on[2], base = s->touch[i].point;
+        icfi_fit fit;
+        ICFI_MEMSET(&fit, 0, sizeof fit);
+        for (end = i; end < count; end++) {
+            icfi_touching* t = s->touching + end;
+            icf_vec3 n;
+            if (t->body[0] != first->body[0] || t->body[1] != first->body[1]) break;
+            t->slid = t->turned = icf_vec3_make(0, 0, 0);
+            if (!icfi_can_stick(s, end) || t->anchor.stick == 0) continue;
+            t->turned = icfi_direction_of(s, t->body[icfi_turn_side(s, t)], t->anchor.turn);
+            n = icfi_touch_points(s, end, on);
+            icfi_set_slid(s, t, icfi_displacement(s, t, on, n));
+            icfi_fit_add(&fit, icf_vec3_sub(on[0], base), t->slid);
+        }
+        for (k = i; k < end; k++) {
+            icfi_touching* t = s->touching + k;
+            icf_vec3 n;
+            if (!icfi_can_stick(s, k) || t->anchor.stick != 0) continue;
+            n = icfi_touch_points(s, k, on);
+            if (fit.count > 0) t->slid = icfi_fit_at(&fit, icf_vec3_sub(on[0], base), n);
+            t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], t->slid));
+            t->anchor.at[1] = icfi_point_on(s, t->body[1], on[1]);
+        }
+    }
+}
+
+/* A displacement that has grown to x, with the velocity v: clipped to what holds, or, if it slips away from
+   where it stuck, to what slides */
+static icf_vec3 icfi_clip(const icfi_sim* s, icf_vec3 x, icf_vec3 v, icf_real stick)
+{
+    icf_real most = icfi_anchor_holds;
+    if (icf_vec3_dot(v, v) > most * most * stick * stick && icf_vec3_dot(v, x) > 0)
+        most = icfi_anchor_slides;
+    return icfi_no_longer(x, most * stick * icfi_anchor_steps * s->h);
+}
+
+/* Follows torsion and rolling of a touch through the substep that was solved. */
+static void icfi_follow_turn(icfi_sim* s, icfi_touching* t, const icf_vec3 axes[3])
+{
+    const icf_contact_result* r = &t->out.contact;
+    const icf_vec3 n = axes[2],
+                   roll =
+                       icf_vec3_add_scaled(icf_vec3_scale(r->spin.x, axes[0]), r->spin.y, axes[1]),
+                   spin = icf_vec3_scale(r->spin.z, n),
+                   turned =
+                       icf_vec3_add_scaled(icf_vec3_add_scaled(t->turned, s->h, roll), s->h, spin),
+                   along = icf_vec3_scale(icf_vec3_dot(turned, n), n);
+    const int32_t body = t->body[icfi_turn_side(s, t)];
+    icf_vec3 x = icf_vec3_add(icfi_clip(s, along, spin, r->stick_torsion),
+                              icfi_clip(s, icf_vec3_sub(turned, along), roll, r->stick_rolling));
+    t->anchor.turn = body < 0 ? x : icf_quat_rotate_inverse(s->motion[body].q, x);
+}
+
+/* Follows a touch through the substep that was solved. */
+static void icfi_follow_anchor(icfi_sim* s, int32_t i)
+{
+    icfi_touching* t = s->touching + i;
+    const icf_contact_result* r = &t->out.contact;
+    const icf_surface* f = s->surface + s->touch[i].contact.surface;
+    const icf_real vx = r->velocity.x, vy = r->velocity.y, fast = icfi_anchor_holds * r->stick;
+    icf_real stick;
+    icf_vec3 axes[3], way;
+    if (!icfi_can_stick(s, i)) return;
+    if (t->anchor.stick == 0 && !(r->impulse.z > 0) && !(r->lag.limit > 0)) return;
+    (void)icfi_contact_frame(f->tangent, s->touch[i].contact.normal, axes);
+    stick = r->stick > 0 ? r->stick : ICF_FABS(t->anchor.stick);
+    t->anchor.stick = icfi_min(stick, icfi_anchor_most * f->slip_tolerance);
+    /* fast, and away from where it stuck: not what comes back, or is turned by its holder */
+    if (vx * vx + vy * vy > fast * fast &&
+        vx * icf_vec3_dot(axes[0], t->slid) + vy * icf_vec3_dot(axes[1], t->slid) > 0)
+        t->anchor.stick = -t->anchor.stick;
+    if (icfi_spins(f)) icfi_follow_turn(s, t, axes);
+    /* a belt carries its side of the anchor along */
+    way = icfi_tangential(f->velocity, axes[2]);
+    if (way.x == 0 && way.y == 0 && way.z == 0) return;
+    way = icf_vec3_add_scaled(icfi_place_of(s, t->body[0], t->anchor.at[0]), -s->h, way);
+    t->anchor.at[0] = icfi_point_on(s, t->body[0], way);
+}
+
+// ------------------------------------------------------------------------------------------------
 // Layer 9, continued: the convex problem of a step
 // >>world-problem
 /* Offers to those below: icfi_constraint_rows, icfi_coupler_error, icfi_is_kept, icfi_move,
@@ -14518,31 +15062,6 @@ static void icfi_add_joint_side(icfi_sim* s, int32_t joint, int32_t number, icf_
     if (block) block[alone ? 0 : d] += ratio;
 }
 
-/* A touch in a substep: the points where it pushes A and B, and its distance */
-static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_real* distance)
-{
-    const icf_touch* touch = s->touch + i;
-    const icfi_touching* t = s->touching + i;
-    const icf_vec3 r = touch->reach;
-    icf_vec3 gap;
-    int32_t k;
-    *distance = touch->contact.distance;
-    at[0] = icf_vec3_add_scaled(touch->point, -ICF_R(0.5), r);
-    at[1] = icf_vec3_add_scaled(touch->point, ICF_R(0.5), r);
-    if (!s->substep) return; /* as the caller gave it */
-    for (k = 0; k < 2; k++) {
-        at[k] = t->at[k];
-        if (t->body[k] >= 0) {
-            const icfi_motion* m = s->motion + t->body[k];
-            at[k] = icf_vec3_add(m->x, icf_quat_rotate(m->q, at[k]));
-        }
-    }
-    gap = icf_vec3_sub(at[1], at[0]);
-    *distance += icf_vec3_dot(touch->contact.normal, icf_vec3_sub(gap, r));
-    /* from when the gap has closed, both are pushed half way */
-    if (!(icf_vec3_dot(gap, r) > 0)) at[0] = at[1] = icf_vec3_add_scaled(at[0], ICF_R(0.5), gap);
-}
-
 /* The longer distance from a point to the centres of two bodies; a body that no force moves does not count */
 static icf_real icfi_longest_lever(const icfi_sim* s, const int32_t body[2], icf_vec3 p)
 {
@@ -14593,6 +15112,7 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
     icf_problem* p = &s->problem;
     const icf_lag none = {0, 0, 0};
     int32_t count = s->session->touches, i, k, end;
+    icfi_find_slid(s);
     for (i = 0; i < count; i = end) {
         const icfi_touching* t = s->touching + i;
         const int still = icfi_never_turns(s, t->body[0]);
@@ -14617,6 +15137,8 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
             icfi_touch_now(s, k, now, &c->distance);
             c->link = link;
             c->point = rows == 6 ? icf_vec3_sub(now[still], at[still]) : icf_vec3_make(0, 0, 0);
+            c->pull = icf_vec3_add_scaled(c->pull, icfi_pull(s), s->touching[k].slid);
+            c->twist = icf_vec3_add_scaled(c->twist, icfi_pull(s), s->touching[k].turned);
             if (s->touching[k].memory >= 0 && !s->substep) {
                 const icfi_contact_cache* m = s->memory + s->touching[k].memory;
                 c->impulse_guess = m->impulse;
@@ -14671,10 +15193,12 @@ static icf_real icfi_ahead(const icfi_sim* s, icf_real distance, icf_real u0)
 static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* bias_at)
 {
     const icfi_joint* j = s->joint + slot;
+    const icf_real pull = j->dry_friction > 0 ? s->slid[3 * slot + number] * icfi_pull(s) : 0;
     int motor = icfi_has_motor(j, number);
     int32_t link;
     if (!motor && !(j->dry_friction > 0)) return;
     link = icfi_begin_link(s, 1, bias_at);
+    s->bias[*bias_at - 1] = pull;
     icfi_add_joint_side(s, slot, number, 1, 1);
     if (motor) {
         icf_row* r = icfi_add_row(s, ICF_ROW_MOTOR, link, 0, slot, -1, number, 0);
@@ -14682,8 +15206,9 @@ static void icfi_link_motor(icfi_sim* s, int32_t slot, int32_t number, int32_t* 
         icfi_joint_error(j, j->target, s->position + 4 * slot, error);
         r->stiffness = j->motor_stiffness;
         r->damping = j->motor_damping;
-        r->error = error[number];
-        r->target = j->target_velocity[number];
+        /* the motor acts as without the bias */
+        r->error = error[number] + s->h * pull;
+        r->target = j->target_velocity[number] + pull;
         r->feedforward = j->feedforward[number];
         r->effort = j->effort;
     }
@@ -15300,6 +15825,7 @@ static icf_options icfi_step_options(const icfi_sim* s)
     icf_options options = icf_default_options();
     options.tolerance = s->header->tolerance;
     options.iterations = s->header->iterations;
+    options.passes = s->header->passes;
     options.should_stop = s->world->should_stop;
     options.user = s->world->user;
     options.island = s->island;
@@ -15383,6 +15909,19 @@ static ICFI_NOINLINE icf_result icfi_solve_problem(icfi_sim* s)
     return result;
 }
 
+/* Follows dry friction of a velocity of a joint through the substep that was solved. */
+static void icfi_follow_slid(icfi_sim* s, int32_t number, const icf_row_result* r)
+{
+    icf_real* slid = s->slid + number;
+    const icf_real u = r->velocity - *slid * icfi_pull(s), stick = r->stick;
+    icf_real most = icfi_anchor_holds;
+    s->session->dissipated -= r->impulse * u;
+    if (!s->header->anchors) return;
+    if (ICF_FABS(u) > most * stick && u * *slid > 0) most = icfi_anchor_slides;
+    most *= stick * icfi_anchor_steps * s->h;
+    *slid = icfi_min(icfi_max(*slid + s->h * u, -most), most);
+}
+
 /* Adds up the results of contacts and rows in a substep. */
 static void icfi_take_results(icfi_sim* s)
 {
@@ -15396,6 +15935,7 @@ static void icfi_take_results(icfi_sim* s)
             continue;
         }
         (void)icf_get_contact(&session->workspace, t->contact, r);
+        icfi_follow_anchor(s, i);
         t->out.impulse = icf_vec3_add_scaled(t->out.impulse, s->h, r->force);
         t->normal_impulse += r->impulse.z;
         session->dissipated += r->dissipated;
@@ -15406,7 +15946,7 @@ static void icfi_take_results(icfi_sim* s)
         if (icf_get_row(&session->workspace, i, &r) != ICF_RESULT_OK) continue;
         if (o->joint >= 0) {
             s->joint_work[9 * o->joint + 3 * o->what + o->number] += r.impulse;
-            if (o->what == 2) session->dissipated -= r.impulse * r.velocity;
+            if (o->what == 2) icfi_follow_slid(s, 3 * o->joint + o->number, &r);
         } else if (o->constraint < 0) {
             session->dissipated -= r.impulse * r.velocity;
         } else {
@@ -15728,22 +16268,22 @@ static icf_result icfi_match_touches(icfi_sim* s)
         for (k = 0; k < 2; k++) {
             icf_body b = k ? touch->b : touch->a;
             t->body[k] = -1;
-            if (follow)
-                t->at[k] = icf_vec3_add_scaled(touch->point, k ? half : -half, touch->reach);
-            if (!b.generation && !b.index) continue;
-            if (!icfi_names_body(s, b))
-                return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
-            t->body[k] = (int32_t)b.index;
-            if (follow) {
-                t->at[k] = icf_quat_rotate_inverse(s->motion[b.index].q,
-                                                   icf_vec3_sub(t->at[k], s->motion[b.index].x));
+            if (b.generation || b.index) {
+                if (!icfi_names_body(s, b))
+                    return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i, "the body of a touch");
+                t->body[k] = (int32_t)b.index;
             }
+            if (!follow) continue;
+            t->at[k] = icf_vec3_add_scaled(touch->point, k ? half : -half, touch->reach);
+            t->at[k] = icfi_point_on(s, t->body[k], t->at[k]);
         }
         if (t->body[0] == t->body[1])
             return icfi_world_refuse(w, ICF_RESULT_BAD_ARGUMENT, i,
                                      "a touch of a body with itself");
         t->normal_impulse = 0;
         t->memory = -1;
+        ICFI_MEMSET(&t->anchor, 0, sizeof t->anchor);
+        t->slid = icf_vec3_make(0, 0, 0);
         if (t->out.distance < -s->session->penetration) s->session->penetration = -t->out.distance;
         if (!touch->id) continue;
         at = icfi_touch_key(touch->id, t->body[0], t->body[1], s->table_size);
@@ -15753,6 +16293,7 @@ static icf_result icfi_match_touches(icfi_sim* s)
                 continue;
             if (s->met[s->table[at]]) break; /* two touches with the same id */
             t->memory = s->table[at];
+            t->anchor = m->anchor;
             s->met[t->memory] = 1;
             break;
         }
@@ -15789,6 +16330,7 @@ static void icfi_remember(icfi_sim* s, int32_t touch, int32_t at)
     ICFI_MEMSET(m, 0, sizeof *m);
     m->impulse = t->out.contact.impulse;
     m->lag = t->out.contact.lag;
+    m->anchor = t->anchor;
     m->id = t->out.id;
     m->body[0] = t->body[0];
     m->body[1] = t->body[1];
@@ -15814,9 +16356,13 @@ static void icfi_remember_touches(icfi_sim* s)
         if (!s->met[i]) icfi_add_event(s, ICF_EVENT_ENDED, -1, m->body, m->id, 0);
     }
     session->pressed = count;
-    for (i = 0; s->header->settle && i < session->touches; i++) {
+    /* an anchor lasts while there is friction, and one step more: contacts of what rocks come and go */
+    for (i = 0; i < session->touches; i++) {
         const icfi_touching* t = s->touching + i;
-        if (t->out.id && !(t->normal_impulse > 0) && t->out.contact.lag.limit > 0)
+        const int before = t->memory >= 0 && t->memory < s->header->pressed;
+        if (t->out.id && !(t->normal_impulse > 0) &&
+            ((s->header->settle && t->out.contact.lag.limit > 0) ||
+             (t->anchor.stick != 0 && (before || t->out.contact.lag.limit > 0))))
             icfi_remember(s, i, count++);
     }
     session->memories = count;
@@ -15842,6 +16388,7 @@ static void icfi_commit(icfi_sim* s)
         if (!(j->slot.flags & ICFI_ALIVE)) continue;
         ICFI_MEMCPY(j->position, s->position + 4 * i, sizeof j->position);
         ICFI_MEMCPY(j->velocity, s->velocity + 3 * i, sizeof j->velocity);
+        ICFI_MEMCPY(j->slid, s->slid + 3 * i, sizeof j->slid);
         ICFI_MEMSET(j->effort_now, 0, sizeof j->effort_now);
     }
     for (i = 0; i < h->end[ICFI_CONSTRAINTS]; i++) {

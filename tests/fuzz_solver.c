@@ -465,6 +465,8 @@ static void make_contacts(scene* s)
             if (one_in(4)) f.tangent = vector(0, 0, 0);
         }
         if (one_in(4)) f.velocity = vector((double)any_sign(s, 1), (double)any_sign(s, 1), 0);
+        if (one_in(4)) c.pull = vector((double)any_sign(s, 1), (double)any_sign(s, 1), 0);
+        if (one_in(4)) c.twist = vector(0, (double)any_sign(s, 1), (double)any_sign(s, 1));
         if (six) {
             if (one_in(2))
                 c.point =

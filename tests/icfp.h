@@ -344,6 +344,8 @@ ICFP_FUNCTION int icfp_columns(int of, const icfp_column** columns)
         ICFP_REAL(point.y),         ICFP_REAL(point.z),         ICFP_REAL(normal.x),
         ICFP_REAL(normal.y),        ICFP_REAL(normal.z),        ICFP_REAL(distance),
         ICFP_REAL(force),           ICFP_REAL(weight),          ICFP_REAL(effective_mass_inverse),
+        ICFP_REAL(pull.x),          ICFP_REAL(pull.y),          ICFP_REAL(pull.z),
+        ICFP_REAL(twist.x),         ICFP_REAL(twist.y),         ICFP_REAL(twist.z),
         ICFP_REAL(impulse_guess.x), ICFP_REAL(impulse_guess.y), ICFP_REAL(impulse_guess.z),
         ICFP_REAL(lag.limit),       ICFP_REAL(lag.before),      ICFP_REAL(lag.impulse),
     };
@@ -360,8 +362,8 @@ ICFP_FUNCTION int icfp_columns(int of, const icfp_column** columns)
 #undef ICFP_STRUCT
 #define ICFP_STRUCT icf_options
     static const icfp_column options[] = {
-        ICFP_REAL(tolerance),         ICFP_REAL(energy),       ICFP_INTEGER(iterations),
-        ICFP_INTEGER(factorizations), ICFP_INTEGER(iterative),
+        ICFP_REAL(tolerance),         ICFP_REAL(energy),    ICFP_INTEGER(iterations),
+        ICFP_INTEGER(factorizations), ICFP_INTEGER(passes), ICFP_INTEGER(iterative),
     };
 #undef ICFP_STRUCT
     *columns = of == 0 ? contact : of == 1 ? row : of == 2 ? options : surface;

@@ -803,11 +803,13 @@ static icf_result change_world(side* s)
         return ICF_RESULT_OK;
     }
     (void)icf_world_get_def(&s->scene.world, &d);
-    switch (below(5)) {
+    switch (below(7)) {
     case 0: d.gravity = along(between(0, 50)); break;
     case 1: d.method = below(3); break;
     case 2: d.model = below(3); break;
     case 3: d.settle = !d.settle; break;
+    case 4: d.anchors = !d.anchors; break;
+    case 5: d.passes = below(4); break;
     default: d.substeps = 1 + below(3);
     }
     return CALL(s, icf_world_set_def(&s->scene.world, &d));
@@ -1609,6 +1611,8 @@ static void make_plan(void)
     p.def.world.model = below(3);
     p.def.world.method = below(3);
     p.def.world.settle = one_in(2);
+    p.def.world.anchors = one_in(2);
+    p.def.world.passes = below(4);
     if (one_in(4)) p.def.world.substeps = 1 + below(4);
     if (one_in(8)) p.def.world.gravity = along(between(0, 50));
     if (one_in(12)) p.def.world.iterations = 1 + below(20);

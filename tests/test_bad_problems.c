@@ -236,7 +236,8 @@ typedef struct part_number {
 static const part_number contact_numbers[] = {
     CONTACT(point.x),  CONTACT(point.z),  CONTACT(normal.x),
     CONTACT(normal.y), CONTACT(normal.z), CONTACT(distance),
-    CONTACT(force),    CONTACT(weight),   CONTACT(effective_mass_inverse)};
+    CONTACT(force),    CONTACT(weight),   CONTACT(effective_mass_inverse),
+    CONTACT(pull.x),   CONTACT(pull.z),   CONTACT(twist.y)};
 static const part_number surface_numbers[] = {
     SURFACE(tangent.x),      SURFACE(tangent.y),  SURFACE(tangent.z),  SURFACE(velocity.x),
     SURFACE(velocity.y),     SURFACE(velocity.z), SURFACE(stiffness),  SURFACE(dissipation),

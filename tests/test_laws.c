@@ -611,6 +611,109 @@ static void test_conveyor_as_bias_or_surface(void)
     }
 }
 
+/* `pull` and `twist` act as a velocity of the surface and as a bias of the link's angular velocity, and are in
+   no velocity, mode or energy that is told. */
+static void test_pull_and_twist_are_not_told(void)
+{
+    const double dt = 0.01, angle = 0.7;
+    int model, k;
+    for (model = ICF_MODEL_LAGGED; model <= ICF_MODEL_SAP; model++) {
+        double inertia;
+        scene *s = &first_scene, *t = &second_scene;
+        icf_contact* c = scene_ball(s, dt, &inertia);
+        const icf_vec3 pull = icf_vec3_make(3, -2, 0),
+                       twist = icf_vec3_make(R(0.2), R(-0.1), R(0.4));
+        icf_real v[6] = {R(0.001), 0, 0, 0, 0, 0}, other[6];
+        icf_contact_result told, plain;
+        double energy = 0;
+        surface_of(c)->model = model;
+        surface_of(c)->torsion = surface_of(c)->rolling = R(0.01);
+        surface_of(c)->tangent = icf_vec3_make(R(cos(angle)), R(sin(angle)), 0);
+        memcpy(s->v_last, v, sizeof v);
+        memcpy(s->v_free, v, sizeof v);
+        s->v_free[2] = R(-dt * gravity);
+        scene_copy(t, s);
+        c->pull = pull;
+        c->twist = twist;
+        surface_of(t->contact)->velocity = pull;
+        t->bias[3] = twist.x;
+        t->bias[4] = twist.y;
+        t->bias[5] = twist.z;
+        memcpy(other, v, sizeof v);
+        solve_exactly(t, other, NULL);
+        plain = contact_result(0);
+        solve_exactly(s, v, NULL);
+        told = contact_result(0);
+        for (k = 0; k < 6; k++) CHECK_NEAR(v[k], other[k], 0, 100 * EPS);
+        CHECK_NEAR(told.impulse.x, plain.impulse.x, 0, 1000 * EPS);
+        CHECK_NEAR(told.spin_impulse.z, plain.spin_impulse.z, 0, 1000 * EPS);
+        CHECK_NEAR(plain.velocity.x - told.velocity.x,
+                   cos(angle) * (double)pull.x + sin(angle) * (double)pull.y, 0, 100 * EPS);
+        CHECK_NEAR(plain.spin.z - told.spin.z, (double)twist.z, 0, 100 * EPS);
+        energy += (double)(told.impulse.x * (plain.velocity.x - told.velocity.x));
+        energy += (double)(told.impulse.y * (plain.velocity.y - told.velocity.y));
+        energy += (double)(told.spin_impulse.x * (plain.spin.x - told.spin.x));
+        energy += (double)(told.spin_impulse.y * (plain.spin.y - told.spin.y));
+        energy += (double)(told.spin_impulse.z * (plain.spin.z - told.spin.z));
+        CHECK_NEAR(told.dissipated, (double)plain.dissipated + energy, 0, 1000 * EPS);
+        CHECK_NEAR(told.stick, (double)plain.stick, 1000 * EPS, 0);
+        TEST_CHECK(told.stick > 0 && told.stick_rolling > 0 && told.stick_torsion > 0);
+        /* it slips by no more than it sticks to, though friction acts as at 3.6 m/s */
+        TEST_CHECK(told.mode ==
+                   (hypot((double)told.velocity.x, (double)told.velocity.y) <= (double)told.stick
+                        ? ICF_MODE_STICK
+                        : ICF_MODE_SLIP));
+        TEST_CHECK(plain.mode == ICF_MODE_SLIP);
+    }
+}
+
+/* A mass that lands with 1 m/s and slides with 3 m/s, on contacts from soft to rigid: with `passes` it has the
+   friction of the normal impulse of this very step, and not that of the step before, none. What rests knows its
+   limit, so that there passes change no bit. */
+static void test_friction_in_the_step_of_a_blow(void)
+{
+    static const double stiffnesses[] = {1e3, 1e5, 1e9};
+    const double dt = 0.01, m = 2, mu = 0.5;
+    int k, passes;
+    for (k = 0; k < 3; k++) {
+        for (passes = 0; passes < 3; passes++) {
+            scene* s = &first_scene;
+            icf_contact* c = scene_point_on_floor(s, dt, m);
+            icf_real v[3] = {3, 0, -1}, rest[2][3];
+            icf_options o = exact();
+            icf_stats stats;
+            icf_contact_result r;
+            double n;
+            o.passes = passes;
+            surface_of(c)->stiffness = R(stiffnesses[k]);
+            surface_of(c)->friction = R(mu);
+            surface_of(c)->dissipation = R(0.1);
+            memcpy(s->v_last, v, sizeof v);
+            memcpy(s->v_free, v, sizeof v);
+            s->v_free[2] -= R(dt * gravity);
+            TEST_CHECK(solve(s, &o, v, &stats) == ICF_RESULT_OK);
+            r = contact_result(0);
+            n = (double)r.impulse.z;
+            TEST_CHECK(n > 0);
+            CHECK_NEAR(r.lag.limit, passes ? n : 0, IN_FLOAT ? 1e-3 : 1e-6, 0);
+            CHECK_NEAR(v[0], 3 - (passes ? mu * n / m : 0), IN_FLOAT ? 1e-4 : 1e-6, 0);
+            CHECK_NEAR(stats.limit_error, 0, 0, passes ? 1e-3 : 0);
+
+            c->distance = R(-m * gravity / stiffnesses[k]);
+            for (o.passes = 0; o.passes < 2; o.passes++) {
+                icf_real* x = rest[o.passes];
+                x[0] = x[1] = x[2] = 0;
+                memcpy(s->v_last, x, 3 * sizeof *x);
+                memcpy(s->v_free, x, 3 * sizeof *x);
+                s->v_free[0] = R(0.3 * dt * gravity);
+                s->v_free[2] = R(-dt * gravity);
+                TEST_CHECK(solve(s, &o, x, NULL) == ICF_RESULT_OK);
+            }
+            TEST_CHECK(!memcmp(rest[0], rest[1], sizeof rest[0]));
+        }
+    }
+}
+
 static void test_anisotropic_friction(void)
 {
     const double dt = 0.01, m = 1, mu1 = 0.2, mu2 = 0.8, n = m * gravity * dt;
@@ -1354,35 +1457,37 @@ static void test_weight_of_a_contact(void)
 }
 
 TEST_LIST = {
-    {"weight_of_a_contact",         test_weight_of_a_contact        },
-    {"incline_creeps",              test_incline_creeps             },
-    {"incline_slides",              test_incline_slides             },
-    {"impact_every_step",           test_impact_every_step          },
-    {"gliding_offset",              test_gliding_offset             },
-    {"compliance_modulation",       test_compliance_modulation      },
-    {"stiction_of_sap",             test_stiction_of_sap            },
-    {"near_rigid",                  test_near_rigid                 },
-    {"by_force",                    test_by_force                   },
-    {"no_stiffness",                test_no_stiffness               },
-    {"torsion_stops_a_spin",        test_torsion_stops_a_spin       },
-    {"rolling_stops_a_ball",        test_rolling_stops_a_ball       },
-    {"adhesion_holds_a_mass",       test_adhesion_holds_a_mass      },
-    {"conveyor_as_bias_or_surface", test_conveyor_as_bias_or_surface},
-    {"anisotropic_friction",        test_anisotropic_friction       },
-    {"static_friction",             test_static_friction            },
-    {"limit_of_a_joint",            test_limit_of_a_joint           },
-    {"limit_in_time",               test_limit_in_time              },
-    {"motor_and_its_effort",        test_motor_and_its_effort       },
-    {"dry_friction",                test_dry_friction               },
-    {"quadratic_row",               test_quadratic_row              },
-    {"holonomic_row",               test_holonomic_row              },
-    {"weld_ball",                   test_weld_ball                  },
-    {"coupler_of_two_joints",       test_coupler_of_two_joints      },
-    {"rope_shares_momentum",        test_rope_shares_momentum       },
-    {"barriers_hold",               test_barriers_hold              },
-    {"hardly_moving",               test_hardly_moving              },
-    {"barrier_infeasible",          test_barrier_infeasible         },
-    {"custom_law",                  test_custom_law                 },
-    {"custom_law_broken",           test_custom_law_broken          },
-    {NULL,                          NULL                            }
+    {"weight_of_a_contact",         test_weight_of_a_contact           },
+    {"incline_creeps",              test_incline_creeps                },
+    {"incline_slides",              test_incline_slides                },
+    {"impact_every_step",           test_impact_every_step             },
+    {"gliding_offset",              test_gliding_offset                },
+    {"compliance_modulation",       test_compliance_modulation         },
+    {"stiction_of_sap",             test_stiction_of_sap               },
+    {"near_rigid",                  test_near_rigid                    },
+    {"by_force",                    test_by_force                      },
+    {"no_stiffness",                test_no_stiffness                  },
+    {"torsion_stops_a_spin",        test_torsion_stops_a_spin          },
+    {"rolling_stops_a_ball",        test_rolling_stops_a_ball          },
+    {"adhesion_holds_a_mass",       test_adhesion_holds_a_mass         },
+    {"conveyor_as_bias_or_surface", test_conveyor_as_bias_or_surface   },
+    {"anisotropic_friction",        test_anisotropic_friction          },
+    {"static_friction",             test_static_friction               },
+    {"limit_of_a_joint",            test_limit_of_a_joint              },
+    {"limit_in_time",               test_limit_in_time                 },
+    {"motor_and_its_effort",        test_motor_and_its_effort          },
+    {"dry_friction",                test_dry_friction                  },
+    {"quadratic_row",               test_quadratic_row                 },
+    {"holonomic_row",               test_holonomic_row                 },
+    {"weld_ball",                   test_weld_ball                     },
+    {"coupler_of_two_joints",       test_coupler_of_two_joints         },
+    {"rope_shares_momentum",        test_rope_shares_momentum          },
+    {"barriers_hold",               test_barriers_hold                 },
+    {"hardly_moving",               test_hardly_moving                 },
+    {"barrier_infeasible",          test_barrier_infeasible            },
+    {"pull_and_twist_are_not_told", test_pull_and_twist_are_not_told   },
+    {"friction_in_a_blow",          test_friction_in_the_step_of_a_blow},
+    {"custom_law",                  test_custom_law                    },
+    {"custom_law_broken",           test_custom_law_broken             },
+    {NULL,                          NULL                               }
 };

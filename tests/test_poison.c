@@ -47,6 +47,8 @@ static void build(icf_scene* scene, uint32_t seed)
     def.world.method = random_below(3);
     def.world.substeps = 1 + random_below(2);
     def.world.settle = random_below(2);
+    def.world.anchors = random_below(2);
+    def.world.passes = random_below(3);
     TEST_ASSERT(icf_scene_create(scene, &def) == ICF_RESULT_OK);
     (void)icf_scene_add(scene, icf_half_space(), 0, icf_transform_identity(), NULL);
     for (i = 0; i < 12; i++) {

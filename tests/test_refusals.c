@@ -291,6 +291,8 @@ static const field contact_fields[] = {
     REALS(icf_contact, force, FINITE),
     REALS(icf_contact, weight, FROM_ZERO),
     REALS(icf_contact, effective_mass_inverse, FROM_ZERO),
+    REALS(icf_contact, pull, FINITE),
+    REALS(icf_contact, twist, FINITE),
     REALS(icf_contact, impulse_guess, FINITE),
     REALS(icf_contact, lag, FROM_ZERO),
     COOKIES(icf_contact, cookie),
@@ -321,6 +323,7 @@ static const field options_fields[] = {
     REALS(icf_options, energy, FROM_ZERO),
     NUMBERS(icf_options, iterations, 0, INT32_MAX),
     NUMBERS(icf_options, factorizations, 0, INT32_MAX),
+    NUMBERS(icf_options, passes, 0, INT32_MAX),
     ANY(icf_options, iterative, int32_t),
     ANY(icf_options, should_stop, void*),
     ANY(icf_options, user, void*),
@@ -373,8 +376,10 @@ static const field world_fields[] = {
     NUMBERS(icf_world_def, substeps, 1, 1000000),
     NUMBERS(icf_world_def, model, 0, ICF_MODEL_SAP),
     NUMBERS(icf_world_def, settle, 0, 1),
+    NUMBERS(icf_world_def, anchors, 0, 1),
     REALS(icf_world_def, tolerance, FROM_ZERO),
     NUMBERS(icf_world_def, iterations, 0, INT32_MAX),
+    NUMBERS(icf_world_def, passes, 0, INT32_MAX),
     COOKIES(icf_world_def, cookie),
 };
 
@@ -2128,6 +2133,8 @@ static void test_world_comes_back(void)
     d.substeps = 5;
     d.model = ICF_MODEL_SIMILAR;
     d.settle = 1;
+    d.anchors = 1;
+    d.passes = 3;
     d.tolerance = R(1e-3);
     d.iterations = 77;
     d.bodies = 1; /* capacities stay */
@@ -2137,6 +2144,7 @@ static void test_world_comes_back(void)
     check_reals("tolerance", &back.tolerance, &d.tolerance, sizeof d.tolerance);
     TEST_CHECK(back.method == d.method && back.substeps == 5 && back.model == d.model);
     TEST_CHECK(back.settle == 1 && back.iterations == 77 && back.bodies == 64);
+    TEST_CHECK(back.anchors == 1 && back.passes == 3);
     TEST_CHECK(back.joints == 64 && back.constraints == 16 && back.contacts == 256);
     TEST_CHECK(icf_world_default_surface(&here.w).model == ICF_MODEL_SIMILAR);
     TEST_CHECK(icf_world_default_surface(NULL).model == ICF_MODEL_LAGGED);

@@ -251,6 +251,7 @@ static void test_world_header(void)
     integer(&header()->model, 0, ICF_MODEL_SAP, "model");
     integer(&header()->method, 0, ICF_METHOD_IMPLICIT_EULER, "method");
     integer(&header()->settle, 0, 1, "settle");
+    integer(&header()->anchors, 0, 1, "anchors");
     SET(header()->room.most[ICFI_BODIES], BODIES, 1);
     SET(header()->room.most[ICFI_JOINTS], JOINTS, 1);
     SET(header()->room.most[ICFI_CONSTRAINTS], CONSTRAINTS, 1);
@@ -258,10 +259,13 @@ static void test_world_header(void)
     SET(header()->model, ICF_MODEL_SAP, 1);
     SET(header()->method, ICF_METHOD_IMPLICIT_EULER, 1);
     SET(header()->settle, 0, 1);
+    SET(header()->anchors, 0, 1);
     SET(header()->substeps, 0, 0);
     SET(header()->substeps, 1, 1);
     SET(header()->iterations, -1, 0);
     SET(header()->iterations, 0, 1);
+    SET(header()->passes, -1, 0);
+    SET(header()->passes, 0, 1);
     integer(&header()->end[ICFI_BODIES], BODIES, BODIES, "body_end");
     integer(&header()->end[ICFI_JOINTS], JOINTS, JOINTS, "joint_end");
     integer(&header()->end[ICFI_CONSTRAINTS], CONSTRAINTS, CONSTRAINTS, "constraint_end");

@@ -1495,8 +1495,8 @@ static void test_each_side_at_its_own_point(void)
             }
         }
         for (k = kind ? 1 : 0; k < 2; k++) {
-            const double off = d3_off(
-                spin[k], d3_sub(d3_of(after[k].angular_velocity), d3_of(before[k].angular_velocity)));
+            const double off = d3_off(spin[k], d3_sub(d3_of(after[k].angular_velocity),
+                                                      d3_of(before[k].angular_velocity)));
             TEST_CHECK_(off <= 1e4 * EPS * (1 + d3_length(spin[k])),
                         "trial %d, body %d: spin off by %.3g of %.3g; seed %u", trial, k, off,
                         d3_length(spin[k]), (unsigned)SEED);
@@ -2511,7 +2511,7 @@ static void test_saved_size(void)
     OK(icf_world_step(&w, R(0.001)));
     per = (icf_world_save_bytes(&w) - empty) / 100;
     if (getenv("ICF_SHOW")) printf(", %lu a contact\n", (unsigned long)per);
-    TEST_CHECK(per <= 64);
+    TEST_CHECK(per <= 144); /* 80 of them where it stuck */
     icf_world_destroy(&w);
 }
 
