@@ -432,6 +432,7 @@
          >>sparse-factor                        numbers into fronts, factors, solves
          >>potentials                           layer 6: what a contact costs
          >>problem                              layer 7: the convex solver: what it is given
+         >>prediction                           limits of friction in the step of a blow
          >>evaluation                           costs, gradients, the Newton matrix, the line search
          >>newton                               Newton's method
          >>interior                             where that is slow
@@ -6432,11 +6433,11 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_clique_solve, icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state,
    icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever,
    icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes,
-   icfi_lever, icfi_link_block, icfi_link_velocity, icfi_make_terms, icfi_mass_block, icfi_mass_reals,
-   ICFI_OPTIONS_COOKIE, icfi_predict_limits, icfi_push_lever, icfi_read_lever, icfi_read_link,
-   icfi_reads_well, icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve,
-   icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins,
-   icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
+   icfi_lever, icfi_link_block, icfi_link_delassus, icfi_link_velocity, icfi_make_terms, icfi_mass_block,
+   icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well,
+   icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve, icfi_solve_at,
+   icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins, icfi_sum_sizes,
+   icfi_unit, icfi_unit_role, icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -7815,7 +7816,10 @@ static ICFI_NOINLINE icf_result icfi_make_terms(icfi_solve* s)
     return ICF_RESULT_OK;
 }
 
-/* ---- the limit of friction, predicted ---- */
+// ------------------------------------------------------------------------------------------------
+// Layer 7, continued: the limit of lagged friction, where the step before does not know it
+// >>prediction
+/* Offers to those below: icfi_predict_limits */
 
 /* Whether two links are of the same pair */
 static int icfi_same_pair(const icf_problem* p, int32_t a, int32_t b)
@@ -12220,12 +12224,10 @@ typedef struct icfi_constraint {
 
 /* Where a contact stuck: see >>touches */
 typedef struct icfi_anchor {
-    icf_vec3
-        at[2]; /* the points of A and B that were together, from their centres, in their axes */
+    icf_vec3 at[2]; /* the points of A and B that were together, from their centres */
     /* how far B has turned since, relative to A, for torsion and rolling; in the axes of icfi_turn_side */
     icf_vec3 turn;
-    icf_real
-        stick; /* the slip up to which the contact sticks, m/s; below 0: it slips; 0: no anchor */
+    icf_real stick; /* the slip up to which it sticks, m/s; below 0: it slips; 0: no anchor */
 } icfi_anchor;
 
 /* A contact that acted in the last step. After these in the table: contacts whose friction could have
