@@ -2,18 +2,8 @@
 
 #include "clutter_peers.h"
 
-#ifdef CLUTTER_MUJOCO
-#include <mujoco/mujoco.h>
-#include <unistd.h>
-#endif
-#ifdef CLUTTER_ODE
-#include <ode/ode.h>
-#endif
-#ifdef CLUTTER_BULLET
-#include <btBulletDynamicsCommon.h>
-#endif
+#include "common.h"
 
-#include <string>
 #include <vector>
 
 struct clutter_peer {
@@ -41,18 +31,7 @@ const wall walls[5] = {{{0, 0, 1}, 0},
 // ------------------------------------------------------------------------------------------------
 // MuJoCo. Stiff: a time constant of two steps, the least it takes, and the impedance next to its limit
 
-#ifdef CLUTTER_MUJOCO
-
-std::string numbers(const double* x, int count)
-{
-    std::string text;
-    char one[64];
-    for (int i = 0; i < count; i++) {
-        std::snprintf(one, sizeof one, i ? " %.17g" : "%.17g", x[i]);
-        text += one;
-    }
-    return text;
-}
+#ifdef PEERS_MUJOCO
 
 struct mujoco : clutter_peer {
     mjModel* m = nullptr;
@@ -94,18 +73,8 @@ struct mujoco : clutter_peer {
         }
         xml += "</worldbody></mujoco>\n";
 
-        // by a file: how to do it from memory has changed
-        char name[] = "/tmp/clutter_peers_XXXXXX", message[1000] = "";
-        const int file = mkstemp(name);
-        if (file < 0) return false;
-        const bool written = write(file, xml.data(), xml.size()) == (ssize_t)xml.size();
-        close(file);
-        m = written ? mj_loadXML(name, nullptr, message, sizeof message) : nullptr;
-        unlink(name);
-        if (!m) {
-            std::fprintf(stderr, "MuJoCo: %s\n", message);
-            return false;
-        }
+        m = mujoco_model(xml);
+        if (!m) return false;
         m->opt.solver = solver;
         m->opt.cone = cone;
         if (tight) {
@@ -152,13 +121,7 @@ struct mujoco : clutter_peer {
         s->seconds = bench_now() - start;
         s->collision = middle - start;
         s->contacts = d->ncon;
-        s->iterations = 0;
-#if mjVERSION_HEADER >= 300
-        for (int i = 0; i < (d->nisland < 1 ? 1 : d->nisland) && i < mjNISLAND; i++)
-            s->iterations = std::max(s->iterations, (double)d->solver_niter[i]);
-#else
-        s->iterations = d->solver_iter;
-#endif
+        s->iterations = mujoco_iterations(d);
         s->factorizations = m->opt.solver == mjSOL_NEWTON ? s->iterations : 0;
         s->error = error();
         s->solved = 1;
@@ -181,7 +144,7 @@ struct mujoco : clutter_peer {
 // ------------------------------------------------------------------------------------------------
 // ODE
 
-#ifdef CLUTTER_ODE
+#ifdef PEERS_ODE
 
 struct ode : clutter_peer {
     dWorldID world = nullptr;
@@ -285,7 +248,7 @@ struct ode : clutter_peer {
 // ------------------------------------------------------------------------------------------------
 // Bullet
 
-#ifdef CLUTTER_BULLET
+#ifdef PEERS_BULLET
 
 struct timed_world : btDiscreteDynamicsWorld {
     double collision = 0;
@@ -411,7 +374,7 @@ struct way {
 };
 
 const way ways[] = {
-#ifdef CLUTTER_MUJOCO
+#ifdef PEERS_MUJOCO
     {"mujoco newton", MUJOCO, {mjSOL_NEWTON, mjCONE_PYRAMIDAL, 0, 0}},
     {"mujoco elliptic", MUJOCO, {mjSOL_NEWTON, mjCONE_ELLIPTIC, 0, 0}},
     {"mujoco cg", MUJOCO, {mjSOL_CG, mjCONE_ELLIPTIC, 0, 0}},
@@ -419,12 +382,12 @@ const way ways[] = {
     {"mujoco stiff", MUJOCO, {mjSOL_NEWTON, mjCONE_ELLIPTIC, 0, 1}},
     {"mujoco stiff cg tight", MUJOCO, {mjSOL_CG, mjCONE_ELLIPTIC, 1, 1}},
 #endif
-#ifdef CLUTTER_ODE
+#ifdef PEERS_ODE
     {"ode quick", ODE, {20}},
     {"ode quick 200", ODE, {200}},
     {"ode world", ODE, {0}},
 #endif
-#ifdef CLUTTER_BULLET
+#ifdef PEERS_BULLET
     {"bullet", BULLET, {10}},
     {"bullet 100", BULLET, {100}},
 #endif
@@ -436,25 +399,7 @@ extern "C" {
 
 const char* clutter_peer_versions(void)
 {
-    static std::string text;
-    text = "";
-#ifdef CLUTTER_MUJOCO
-    text += std::string("MuJoCo ") + mj_versionString();
-#else
-    text += "MuJoCo not found (bench/peers/world_peers.h)";
-#endif
-#ifdef CLUTTER_ODE
-    text += dCheckConfiguration("ODE_double_precision") ? ", ODE in double" : ", ODE in single";
-#else
-    text += ", ODE not found (libode-dev, pkg-config)";
-#endif
-#ifdef CLUTTER_BULLET
-    text += ", Bullet " + std::to_string(btGetVersion() / 100) + "." +
-            std::to_string(btGetVersion() % 100) + (sizeof(btScalar) == 8 ? " in double" : " in single");
-#else
-    text += ", Bullet not found (libbullet-dev, pkg-config)";
-#endif
-    return text.c_str();
+    return peer_versions();
 }
 
 int clutter_peer_count(void)
@@ -488,13 +433,13 @@ clutter_peer* clutter_peer_open(int which, int count, int walls, double dt)
         made = one->open(__VA_ARGS__);            \
         p = one;                                  \
     }
-#ifdef CLUTTER_MUJOCO
+#ifdef PEERS_MUJOCO
     if (w.of == MUJOCO) CLUTTER_OPEN(mujoco, w.option[0], w.option[1], w.option[2], w.option[3])
 #endif
-#ifdef CLUTTER_ODE
+#ifdef PEERS_ODE
     if (w.of == ODE) CLUTTER_OPEN(ode, w.option[0])
 #endif
-#ifdef CLUTTER_BULLET
+#ifdef PEERS_BULLET
     if (w.of == BULLET) CLUTTER_OPEN(bullet, w.option[0])
 #endif
     if (p && made) return p;

@@ -3,35 +3,16 @@
 
 #include "world_peers.h"
 
-#include <mujoco/mujoco.h>
+#define PEERS_MUJOCO
+#include "common.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string>
-#include <unistd.h>
 
 namespace
 {
 
 const char* const solver_names[] = {"mujoco", "mujoco_tight", "mujoco_elliptic",
                                     "mujoco_elliptic_tight"};
-
-std::string numbers(const double* x, int count)
-{
-    std::string text;
-    char one[64];
-    for (int i = 0; i < count; i++) {
-        std::snprintf(one, sizeof one, i ? " %.17g" : "%.17g", x[i]);
-        text += one;
-    }
-    return text;
-}
-
-std::string number(double x)
-{
-    return numbers(&x, 1);
-}
 
 void write_link(const peers_tree& tree, int k, std::string& xml)
 {
@@ -65,16 +46,7 @@ mjModel* make_model(const peers_tree& tree, double dt)
     write_link(tree, 0, xml);
     xml += "</worldbody></mujoco>\n";
 
-    // by a file: how to do it from memory has changed
-    char name[] = "/tmp/world_peers_XXXXXX", message[1000] = "";
-    const int file = mkstemp(name);
-    if (file < 0) return nullptr;
-    const bool written = write(file, xml.data(), xml.size()) == (ssize_t)xml.size();
-    close(file);
-    mjModel* m = written ? mj_loadXML(name, nullptr, message, sizeof message) : nullptr;
-    unlink(name);
-    if (!m) std::fprintf(stderr, "MuJoCo: %s\n", message);
-    return m;
+    return mujoco_model(xml);
 }
 
 } // namespace
