@@ -42,8 +42,11 @@ typedef struct plot {
     double x_min, x_max, y_min, y_max; /* where min < max; otherwise the data decide */
     int width, height;                 /* pixels, of this panel */
     int legend;                        /* 0: none, such as in all panels but the first */
-    int csv_rows;                      /* at most about so many of a series in the CSV; 0: all */
-    int y_zero;                        /* 1: a linear y axis begins or ends at 0 if it is near */
+    const char* const* x_names;        /* of places at x = 0, 1, ... instead of numbers, or NULL */
+    int x_name_count;
+    int clamp;    /* 1: marks beyond the y axis stand on its edge */
+    int csv_rows; /* at most about so many of a series in the CSV; 0: all */
+    int y_zero;   /* 1: a linear y axis begins or ends at 0 if it is near */
     int series_count, colour_count;
     plot_series series[PLOT_MAX_SERIES];
 } plot;
@@ -273,7 +276,9 @@ static inline void plot_range(plot_axis* a, const plot* p, int is_y)
     }
     a->low = low;
     a->high = high;
-    if (a->log)
+    if (!is_y && p->x_names)
+        for (i = 0; i < p->x_name_count; i++) plot_add_tick(a, i, p->x_names[i]);
+    else if (a->log)
         plot_log_ticks(a);
     else
         plot_linear_ticks(a, is_y ? (p->height > 330 ? 6 : 4) : 8);
@@ -387,8 +392,8 @@ static inline int plot_panel(FILE* f, const plot* p, double top, int panel, doub
 {
     plot_axis ax, ay;
     int i, k, ok = 1;
-    double over =
-        p->y_min < p->y_max ? 1 : 5; /* marks may stand over the edge, lines cut off may not */
+    // marks may stand over the edge, lines cut off may not
+    double over = p->y_min < p->y_max && !p->clamp ? 1 : 5;
     double head = (p->title ? 30 : 12) + (p->subtitle ? 18 : 0), x0, x1, y0, y1, y;
     char text[64], attributes[160];
     plot_range(&ax, p, 0);
@@ -409,9 +414,11 @@ static inline int plot_panel(FILE* f, const plot* p, double top, int panel, doub
 
     // the grid first, the labels with it
     for (i = 0; i < ax.count; i++) {
-        double x = ax.from + (ax.tick[i] - ax.low) / (ax.high - ax.low) * (ax.to - ax.from);
+        double scale = (ax.to - ax.from) / (ax.high - ax.low);
+        double x = ax.from + (ax.tick[i] - ax.low) * scale;
+        double line = p->x_names ? fmin(x1, x + 0.5 * scale) : x; /* names stand between lines */
         int major = ax.label[i][0] != 0;
-        fprintf(f, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\" stroke-width=\"1\"/>\n", x,
+        fprintf(f, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\" stroke-width=\"1\"/>\n", line,
                 major ? y0 : y1 - 4, y1, major ? "#e3e3e3" : "#aaa");
         plot_text(f, x, y1 + 18, "text-anchor=\"middle\"", ax.label[i]);
     }
@@ -453,6 +460,7 @@ static inline int plot_panel(FILE* f, const plot* p, double top, int panel, doub
         for (k = 0; (s->style & PLOT_MARK) && k < s->count; k++) {
             double x = plot_pixel(&ax, s->x[k]);
             y = plot_pixel(&ay, s->y[k]);
+            if (p->clamp && !isnan(y)) y = fmax(y0, fmin(y1, y));
             if (isfinite(x) && isfinite(y) && fabs(y) < 1e4) plot_mark(f, x, y, abs(s->colour));
         }
     }
@@ -552,8 +560,14 @@ static inline int plot_write_csv(const plot* p, const char* path)
     }
     for (i = 0; !shared && i < p->series_count; i++) {
         for (k = 0; k < p->series[i].count; k += every) {
+            const int named = (int)floor(p->series[i].x[k] + 0.5);
             plot_csv_text(f, p->series[i].name);
-            fprintf(f, ",%.7g,%.6g\n", p->series[i].x[k], p->series[i].y[k]);
+            fputc(',', f);
+            if (p->x_names && named >= 0 && named < p->x_name_count)
+                plot_csv_text(f, p->x_names[named]);
+            else
+                fprintf(f, "%.7g", p->series[i].x[k]);
+            fprintf(f, ",%.6g\n", p->series[i].y[k]);
         }
     }
     return fclose(f) == 0;

@@ -83,7 +83,8 @@ inline const char* peer_versions()
 #endif
 #ifdef PEERS_BULLET
     text += ", Bullet " + std::to_string(btGetVersion() / 100) + "." +
-            std::to_string(btGetVersion() % 100) + (sizeof(btScalar) == 8 ? " in double" : " in single");
+            std::to_string(btGetVersion() % 100) +
+            (sizeof(btScalar) == 8 ? " in double" : " in single");
 #else
     text += ", Bullet not found (libbullet-dev, pkg-config)";
 #endif
