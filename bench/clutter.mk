@@ -1,5 +1,5 @@
-# The peers of bench/clutter.c, each where it is found: ODE and Bullet by pkg-config; MuJoCo in the directory
-# MUJOCO, else in build/wheel/mujoco (see bench/peers/world_peers.h), else the one that is installed
+# The peers of bench/clutter.c and bench/engines.c, each where it is found: ODE and Bullet by pkg-config; MuJoCo in
+# the directory MUJOCO, else in build/wheel/mujoco (see bench/peers/world_peers.h), else the one that is installed
 CLUTTER_MUJOCO = $(or $(MUJOCO),$(wildcard build/wheel/mujoco))
 CLUTTER_PACKAGES = $(shell for p in ode bullet; do pkg-config --exists $$p 2>/dev/null && echo $$p; done)
 ifneq ($(CLUTTER_MUJOCO),)
