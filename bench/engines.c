@@ -766,7 +766,11 @@ int main(int argc, char** argv)
 #ifdef ICF_BENCH_PEERS
     {
         const engine_kind* peer = engine_peers(&peers);
-        if (!o.list) printf("%s\n", engine_peer_versions());
+        if (!o.list)
+            printf("%s\nUsual steps a second: icf 60 to 1000, MuJoCo 500, ODE 20 to 100, Bullet 60 "
+                   "or 240. "
+                   "Drift is extrapolated from %g s.\n",
+                   engine_peer_versions(), seconds);
         for (i = 0; i < peers && count < ENGINES; i++) kinds[count++] = &peer[i];
     }
 #endif
