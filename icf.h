@@ -7872,7 +7872,7 @@ static int32_t icfi_count_closing(const icfi_solve* s, int32_t link)
     return count;
 }
 
-/* The sums over the links of a pair: contacts that close, their predicted impulses, and their limits so far */
+/* The sums over the links of a pair: contacts that close, their predicted impulses, their limits so far */
 typedef struct icfi_approach {
     int32_t closing;
     icf_real predicted, limits;
@@ -14604,17 +14604,17 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_rea
 
 /* ---- anchors ---- */
 
-/* Regularised friction holds by a slip, so what it holds creeps. An anchor cures this: it knows the points of A
-   and B that were together when the contact stuck. Friction then acts on the slip plus x / T, where x is how
-   far these points have come apart along the surface: a spring that friction limits, with a damper. The cost
-   stays as convex as it was, and at rest x holds the load without any slip.
+/* Regularised friction holds by a slip, so what it holds creeps. An anchor cures this: it knows the points of
+   A and B that were together when the contact stuck. Friction then acts on the slip plus x / T, where x is
+   how far these points have come apart along the surface: a spring that friction limits, with a damper. The
+   cost stays as convex as it was, and at rest x holds the load without any slip.
 
    Places are compared, not velocities added up: what a turning gripper holds moves in arcs, which the sum of
    its velocities does not know. But what rolls must add up arcs on both surfaces, or it would lose speed:
    its anchor is set anew in each step.
 
-   T is three steps: one would ring. x is at most as long as ten times the slip that holds 0.7 of the limit, so
-   friction holds 0.995 of it; two times while the contact slips, or it would kick back when it stops. */
+   T is three steps: one would ring. x is at most as long as ten times the slip that holds 0.7 of the limit,
+   so friction holds 0.995 of it; two times while the contact slips, or it would kick back when it stops. */
 static const icf_real icfi_anchor_steps = 3;
 static const icf_real icfi_anchor_holds = 10;
 static const icf_real icfi_anchor_slides = 2;
@@ -14741,14 +14741,15 @@ static int icfi_can_stick(const icfi_sim* s, int32_t i)
     return s->header->anchors && s->touch[i].id && (f->friction > 0 || f->friction_static > 0);
 }
 
-/* The side that rolls on the other would turn a vector that it carries; so the other one does, if it stands. */
+/* The side that rolls on the other would turn a vector that it carries. So the other one carries it, if it
+   stands. */
 static int icfi_turn_side(const icfi_sim* s, const icfi_touching* t)
 {
     return t->body[1] < 0 || !icfi_is_dynamic(s->body + t->body[1]);
 }
 
-/* Finds how far each touch is from where it stuck. A touch that is new takes that from the others of its pair,
-   so that nothing is let go when corners take turns. */
+/* Finds how far each touch is from where it stuck. A touch that is new takes that from the others of its
+   pair, so that nothing is let go when corners take turns. */
 static ICFI_NOINLINE void icfi_find_slid(icfi_sim* s)
 {
     int32_t count = s->session->touches, i, k, end;
@@ -15085,9 +15086,9 @@ static int icfi_never_turns(const icfi_sim* s, int32_t body)
     return !icfi_can_move(s, body) && w.x == 0 && w.y == 0 && w.z == 0;
 }
 
-/* The end of the run of touches that share a link with touch i: touches of its pair. A link reads the velocity
-   of one point of A relative to one of B. From these another touch follows exactly if its points are as far
-   apart, or if one side turns no lever. */
+/* The end of the run of touches that share a link with touch i: touches of its pair. A link reads the
+   velocity of one point of A relative to one of B. From these another touch follows exactly if its points
+   are as far apart, or if one side never turns. */
 static int32_t icfi_run_end(const icfi_sim* s, int32_t i, const icf_vec3 at[2], int one_sided)
 {
     const icfi_touching* t = s->touching + i;

@@ -110,7 +110,7 @@ static engine* own_create(const engine_kind* kind, double dt, double friction)
     o->base.kind = kind;
     o->dt = dt;
     o->friction = friction;
-    /* ANCHORS: --plain switches them off here, once a def has them: if (plain) def.world.anchors = 0; */
+    if (plain) def.world.anchors = def.world.settle = def.world.passes = 0; /* friction as in the papers */
     must(o, icf_scene_create(&o->scene, &def), "icf_scene_create");
     return &o->base;
 }
@@ -753,8 +753,6 @@ int main(int argc, char** argv)
     double rates[RATES] = {60, 240};
     int rate_count = RATES, count = 1, peers = 0, selected[SCENES], i;
     plain = bench_option(&o, "--plain");
-    if (plain)
-        fprintf(stderr, "--plain changes nothing: this library has no anchors yet\n"); /* ANCHORS */
     bench_check(&o, "--seconds=N --hz=N --engine=TEXT --plain --plot");
     if (seconds_text) seconds = atof(seconds_text);
     if (o.quick) rate_count = 1;
