@@ -79,10 +79,10 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   Rest: what friction holds, stays. A contact remembers where it stuck (`anchors` of icf_world_def), piles come
-   to rest (`settle`), and there is friction in the step of a blow as well (`passes`). What rests takes no
-   iteration. Friction holds up to 0.996 of its limit. A scene sets all three, a world none: then sticking
-   contacts creep as in the papers, at slip_tolerance when friction is at 0.7 of its limit.
+   Rest: what friction holds, stays. A contact remembers where it stuck (`anchors` of icf_world_def), piles
+   come to rest (`settle`), and there is friction in the step of a blow as well (`passes`). What rests takes
+   no iteration. Friction holds up to 0.996 of its limit. Without these three, all 0, sticking contacts creep
+   as in the papers, at slip_tolerance when friction is at 0.7 of its limit.
 
 
    2  A ROBOT
@@ -170,9 +170,8 @@
    that turns by more than a tenth of a radian in a step wants a shorter one. Free bodies keep both at any
    step; with that method, one that is hit wants a shorter step, too.
 
-   Contact: icf_surface, with numbers as in part 1. For a gripper that holds what it holds, for as long as you
-   like, give touches an id and set anchors, settle = 1 and passes = 2 in icf_world_def. Dry friction of joints
-   then holds, too.
+   Contact: icf_surface, with numbers as in part 1. Touches with an id hold what they hold for as long as you
+   like, as a gripper should, and so does dry friction of joints.
 
    Memory: ICF_WORLD_BYTES is a constant, icf_world_bytes is exact. A world of icf_world_init stays in its
    memory; icf_world_move carries it to a larger block.
@@ -1237,9 +1236,10 @@ typedef struct icf_surface {
     icf_real friction;        /* coefficient along t1 while slipping, default 0.5 */
     icf_real friction2;       /* along t2; below 0, the default: the same. Not for SAP */
     icf_real friction_static; /* while not slipping; below 0, the default: the same. Scales both */
-    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so a sticking contact creeps, but
-       for `pull` of icf_contact. e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger in an impact. SAP has only
-       the softness, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s, 1e-3 */
+    /* Friction at a slip s is friction * normal force * s / sqrt(s^2 + e^2), so a sticking contact creeps,
+       but for `pull` of icf_contact. e = max(slip_tolerance, softness w friction gamma_n0), ICF (26): larger
+       in an impact. SAP has only the softness, R_t = softness w, SAP (30), and not 0. Defaults 1e-4 m/s,
+       1e-3 */
     icf_real slip_tolerance, softness;
     /* torque of friction about the normal, and about the tangents, over the normal force, m; links of 6
        rows only; default 0 */
@@ -1744,15 +1744,14 @@ typedef struct icf_world_def {
     int32_t model;    /* icf_model that icf_world_default_surface sets; default lagged */
     /* 1: touches with an id get the lag of the step before, see icf_contact, and piles come to rest. The
        next step then also depends on that lag, which icf_world_save stores, and friction may act for a few
-       steps on contacts that have parted slowly. Default 0, in a scene 1 */
+       steps on contacts that have parted slowly. Default 1 */
     int32_t settle;
     /* 1: touches with an id, and dry friction of joints, remember where they stuck and hold there, without
-       creep; icf_world_save stores that, in 80 bytes a contact. 0: they creep, as friction of the papers does.
-       Default 0, in a scene 1 */
+       creep; icf_world_save stores that, in 80 bytes a contact. 0: they creep, as in the papers. Default 1 */
     int32_t anchors;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
-    int32_t passes;     /* likewise; in a scene 2 */
+    int32_t passes;     /* likewise; but 2 */
     int32_t cookie;     /* private */
 } icf_world_def;
 
@@ -12303,6 +12302,7 @@ typedef struct icfi_touching {
     icf_real normal_impulse;
     icfi_anchor anchor;
     icf_vec3 slid, turned; /* how far B is from where it stuck, in the axes of the world */
+    int32_t wanders;       /* the side on which the contact has moved more since, 0 or 1 */
     icf_touch_result out;  /* what icf_world_get_touch answers */
 } icfi_touching;
 
@@ -12439,6 +12439,8 @@ ICF_API icf_world_def icf_default_world_def(void)
     d.contacts = 256;
     d.gravity.z = -ICF_R(9.81);
     d.substeps = 1;
+    d.settle = d.anchors = 1;
+    d.passes = 2;
     d.tolerance = options.tolerance;
     d.iterations = options.iterations;
     d.cookie = ICFI_WORLD_COOKIE;
@@ -14655,6 +14657,14 @@ static icf_vec3 icfi_arc(icf_vec3 chord, icf_vec3 n)
     return icf_vec3_scale((1 + q) / f, across); /* a / sin a, by the fraction for the arc tangent */
 }
 
+/* Moves a touch's anchor by x on A, or as much back on B: on the side where the contact wanders */
+static void icfi_shift_anchor(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
+{
+    const int k = t->wanders;
+    const icf_vec3 p = icfi_place_of(s, t->body[k], t->anchor.at[k]);
+    t->anchor.at[k] = icfi_point_on(s, t->body[k], icf_vec3_add_scaled(p, k ? -1 : 1, x));
+}
+
 /* How far B is from where touch i stuck, along the surface. on: where the touch is, on A and on B. Where the
    contact has rolled, sets its anchor anew, at the same distance. */
 static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf_vec3 on[2],
@@ -14674,10 +14684,12 @@ static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf
         rolled &= icf_vec3_dot(way[0], way[0]) > lever && icf_vec3_dot(way[1], way[1]) > lever;
     }
     for (k = 0; k < 2; k++) way[k] = icfi_direction_of(s, t->body[k], way[k]);
+    t->wanders = icf_vec3_dot(way[1], way[1]) > icf_vec3_dot(way[0], way[0]);
     if (!rolled) return icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
     x = icf_vec3_sub(icfi_arc(way[0], n), icfi_arc(way[1], n));
-    t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], x));
+    t->anchor.at[0] = here[0];
     t->anchor.at[1] = here[1];
+    icfi_shift_anchor(s, t, icf_vec3_scale(-1, x));
     return x;
 }
 
@@ -14689,9 +14701,7 @@ static void icfi_set_slid(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
         (stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick * icfi_anchor_steps * s->h;
     t->slid = icfi_no_longer(x, most);
     x = icf_vec3_sub(x, t->slid);
-    if (x.x == 0 && x.y == 0 && x.z == 0) return;
-    x = icf_vec3_add(icfi_place_of(s, t->body[0], t->anchor.at[0]), x);
-    t->anchor.at[0] = icfi_point_on(s, t->body[0], x);
+    if (x.x != 0 || x.y != 0 || x.z != 0) icfi_shift_anchor(s, t, x);
 }
 
 /* A touch's points on both surfaces, now; answers its normal. */
@@ -14829,9 +14839,7 @@ static void icfi_follow_anchor(icfi_sim* s, int32_t i)
     if (icfi_spins(f)) icfi_follow_turn(s, t, axes);
     /* a belt carries its side of the anchor along */
     way = icfi_tangential(f->velocity, axes[2]);
-    if (way.x == 0 && way.y == 0 && way.z == 0) return;
-    way = icf_vec3_add_scaled(icfi_place_of(s, t->body[0], t->anchor.at[0]), -s->h, way);
-    t->anchor.at[0] = icfi_point_on(s, t->body[0], way);
+    if (way.x != 0 || way.y != 0 || way.z != 0) icfi_shift_anchor(s, t, icf_vec3_scale(-s->h, way));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -16286,7 +16294,8 @@ static icf_result icfi_match_touches(icfi_sim* s)
         t->normal_impulse = 0;
         t->memory = -1;
         ICFI_MEMSET(&t->anchor, 0, sizeof t->anchor);
-        t->slid = icf_vec3_make(0, 0, 0);
+        t->slid = t->turned = icf_vec3_make(0, 0, 0);
+        t->wanders = 0;
         if (t->out.distance < -s->session->penetration) s->session->penetration = -t->out.distance;
         if (!touch->id) continue;
         at = icfi_touch_key(touch->id, t->body[0], t->body[1], s->table_size);

@@ -152,9 +152,8 @@
    finer things want another stiffness in their material. Things that bounce want a small dissipation and a
    stiffness of about their mass times (0.1 / dt)^2: a blow must take several steps.
 
-   Rest. What friction holds comes to rest and stays, also on slopes and in grippers: icf_default_scene_def
-   sets anchors, settle and passes of the world for that. Without anchors bodies that lean creep at
-   slip_tolerance tan(slope) / friction. Float cannot tell the position of a body 10 m from the origin to
+   Rest. What friction holds comes to rest and stays, also on slopes and in grippers; without `anchors` of the
+   world's def it creeps. Float cannot tell the position of a body 10 m from the origin to
    better than 1e-6 m: stacks of 1 m there move at 2e-5 m/s, though they stay where they are.
 
    Thin things at high speed. The scene keeps shapes from passing through each other along straight lines. A
@@ -4513,8 +4512,6 @@ ICF_API icf_scene_def icf_default_scene_def(void)
 {
     icf_scene_def d;
     d.world = icf_default_world_def();
-    d.world.anchors = d.world.settle = 1;
-    d.world.passes = 2;
     d.colliders = 64;
     d.pairs = 256;
     d.points = ICF_MANIFOLD_POINTS;

@@ -264,9 +264,10 @@ UTIL_UNUSED static void opinion_make(const scene* s)
     o->count = s->p.contacts + s->p.rows;
     for (i = 0; i < o->count; i++) {
         piece* p = &o->pieces[i];
+        wide pull[2] = {0};
         if (i < s->p.contacts) {
             const icf_contact* contact = &s->contact[i];
-            wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0};
+            wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0}, extra[3];
             p->contact = contact;
             p->rows = 3;
             vec3_wide(surface_of(contact)->tangent, d[0]);
@@ -279,6 +280,10 @@ UTIL_UNUSED static void opinion_make(const scene* s)
             for (k = 0; k < 3; k++) {
                 read_link(s, contact->link, 0, d[k], point, p->j[k], &p->bias[k]);
                 for (j = 0; j < 3; j++) p->bias[k] += d[k][j] * surface[j];
+            }
+            vec3_wide(contact->pull, extra);
+            for (k = 0; k < 2; k++) {
+                for (j = 0; j < 3; j++) pull[k] += d[k][j] * extra[j];
             }
         } else {
             p->row = &s->row[i - s->p.contacts];
@@ -293,6 +298,7 @@ UTIL_UNUSED static void opinion_make(const scene* s)
             p->v0[k] = p->bias[k];
             for (j = 0; j < n; j++) p->v0[k] += p->j[k][j] * (wide)s->v_last[j];
         }
+        for (k = 0; p->contact && k < 2; k++) p->bias[k] += pull[k];
     }
 }
 

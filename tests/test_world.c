@@ -2940,6 +2940,7 @@ static double wall_and_slope(int settle, const double friction[2], double slope,
     int i, j, count;
     OK(icf_world_get_def(&w, &def));
     def.settle = settle;
+    def.anchors = def.passes = 0; /* with these there is hardly any chatter to end */
     OK(icf_world_set_def(&w, &def));
     d.locks = ICF_LOCK_Y | ICF_LOCK_TURN_X | ICF_LOCK_TURN_Z;
     d.inertia.y.y = R(0.4 * radius * radius);
