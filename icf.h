@@ -14624,7 +14624,7 @@ static const icf_real icfi_anchor_slides = 2;
    energy of a blow */
 static const icf_real icfi_anchor_most = 10;
 /* a contact has rolled if it has moved on both surfaces by more than this part of its levers */
-static const icf_real icfi_anchor_rolls = ICF_R(0.01);
+static const icf_real icfi_anchor_rolls = ICF_R(0.002);
 
 /* The velocity that pulls a unit of displacement back */
 static icf_real icfi_pull(const icfi_sim* s)
@@ -14665,6 +14665,13 @@ static void icfi_shift_anchor(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
     t->anchor.at[k] = icfi_point_on(s, t->body[k], icf_vec3_add_scaled(p, k ? -1 : 1, x));
 }
 
+/* A way on a body that turned about the normal while it was made: as it was half way through the step */
+static icf_vec3 icfi_half_turn_back(const icfi_sim* s, int32_t body, icf_vec3 way, icf_vec3 n)
+{
+    const icf_real turn = body < 0 ? 0 : icf_vec3_dot(s->motion[body].w, n) * s->h / 2;
+    return icf_vec3_add_scaled(way, -turn, icf_vec3_cross(n, way));
+}
+
 /* How far B is from where touch i stuck, along the surface. on: where the touch is, on A and on B. Where the
    contact has rolled, sets its anchor anew, at the same distance. */
 static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf_vec3 on[2],
@@ -14686,20 +14693,25 @@ static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf
     for (k = 0; k < 2; k++) way[k] = icfi_direction_of(s, t->body[k], way[k]);
     t->wanders = icf_vec3_dot(way[1], way[1]) > icf_vec3_dot(way[0], way[0]);
     if (!rolled) return icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
-    x = icf_vec3_sub(icfi_arc(way[0], n), icfi_arc(way[1], n));
+    for (k = 0; k < 2; k++) way[k] = icfi_arc(icfi_half_turn_back(s, t->body[k], way[k], n), n);
+    x = icf_vec3_sub(way[0], way[1]);
     t->anchor.at[0] = here[0];
     t->anchor.at[1] = here[1];
     icfi_shift_anchor(s, t, icf_vec3_scale(-1, x));
     return x;
 }
 
-/* Clips the displacement x of a touch, and moves its anchor by what is cut off. */
-static void icfi_set_slid(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
+/* The longest displacement of a touch that holds, or that slides */
+static icf_real icfi_longest_slid(const icfi_sim* s, const icfi_touching* t)
 {
     const icf_real stick = t->anchor.stick;
-    const icf_real most =
-        (stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick * icfi_anchor_steps * s->h;
-    t->slid = icfi_no_longer(x, most);
+    return (stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick * icfi_anchor_steps * s->h;
+}
+
+/* Makes the displacement of a touch `to`, clipped, where its places say x: moves its anchor by the rest. */
+static void icfi_set_slid(const icfi_sim* s, icfi_touching* t, icf_vec3 x, icf_vec3 to)
+{
+    t->slid = icfi_no_longer(to, icfi_longest_slid(s, t));
     x = icf_vec3_sub(x, t->slid);
     if (x.x != 0 || x.y != 0 || x.z != 0) icfi_shift_anchor(s, t, x);
 }
@@ -14758,35 +14770,56 @@ static int icfi_turn_side(const icfi_sim* s, const icfi_touching* t)
     return t->body[1] < 0 || !icfi_is_dynamic(s->body + t->body[1]);
 }
 
-/* Finds how far each touch is from where it stuck. A touch that is new takes that from the others of its
-   pair, so that nothing is let go when corners take turns. */
+/* Two points of one pair that stuck at different times pull against each other. That stress holds nothing, and
+   keeps friction at its limit, so that all that moves on top of it takes iterations: what is not a rigid motion
+   of the pair is let go, this part of it in each step, but for a small rest, so that what rests stands still. */
+static const icf_real icfi_anchor_relaxes = ICF_R(0.25);
+static const icf_real icfi_anchor_strain = ICF_R(0.05); /* of the longest displacement */
+
+/* Brings the displacement of a touch nearer to the fit of its pair; a touch that is new takes it over, so that
+   nothing is let go when corners take turns. */
+static void icfi_fit_slid(icfi_sim* s, int32_t i, const icfi_fit* fit, icf_vec3 base)
+{
+    icfi_touching* t = s->touching + i;
+    icf_vec3 on[2], x = icf_vec3_make(0, 0, 0), off;
+    const icf_vec3 n = icfi_touch_points(s, i, on);
+    icf_real strain;
+    if (fit->count > 0) x = icfi_fit_at(fit, icf_vec3_sub(on[0], base), n);
+    if (t->anchor.stick == 0) {
+        t->slid = x;
+        t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], x));
+        t->anchor.at[1] = icfi_point_on(s, t->body[1], on[1]);
+        return;
+    }
+    off = icf_vec3_sub(icfi_no_longer(x, icfi_longest_slid(s, t)), t->slid);
+    strain = icfi_anchor_strain * icfi_longest_slid(s, t);
+    if (icf_vec3_dot(off, off) > strain * strain)
+        icfi_set_slid(s, t, t->slid, icf_vec3_add_scaled(t->slid, icfi_anchor_relaxes, off));
+}
+
+/* Finds how far each touch is from where it stuck. */
 static ICFI_NOINLINE void icfi_find_slid(icfi_sim* s)
 {
     int32_t count = s->session->touches, i, k, end;
     for (i = 0; i < count; i = end) {
         icfi_touching* first = s->touching + i;
-        icf_vec3 on[2], base = s->touch[i].point;
+        icf_vec3 on[2], n, x, base = s->touch[i].point;
         icfi_fit fit;
         ICFI_MEMSET(&fit, 0, sizeof fit);
         for (end = i; end < count; end++) {
             icfi_touching* t = s->touching + end;
-            icf_vec3 n;
             if (t->body[0] != first->body[0] || t->body[1] != first->body[1]) break;
             t->slid = t->turned = icf_vec3_make(0, 0, 0);
             if (!icfi_can_stick(s, end) || t->anchor.stick == 0) continue;
             t->turned = icfi_direction_of(s, t->body[icfi_turn_side(s, t)], t->anchor.turn);
             n = icfi_touch_points(s, end, on);
-            icfi_set_slid(s, t, icfi_displacement(s, t, on, n));
+            x = icfi_displacement(s, t, on, n);
+            icfi_set_slid(s, t, x, x);
             icfi_fit_add(&fit, icf_vec3_sub(on[0], base), t->slid);
         }
         for (k = i; k < end; k++) {
-            icfi_touching* t = s->touching + k;
-            icf_vec3 n;
-            if (!icfi_can_stick(s, k) || t->anchor.stick != 0) continue;
-            n = icfi_touch_points(s, k, on);
-            if (fit.count > 0) t->slid = icfi_fit_at(&fit, icf_vec3_sub(on[0], base), n);
-            t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], t->slid));
-            t->anchor.at[1] = icfi_point_on(s, t->body[1], on[1]);
+            if (icfi_can_stick(s, k) && (s->touching[k].anchor.stick == 0 || fit.count > 1))
+                icfi_fit_slid(s, k, &fit, base);
         }
     }
 }
