@@ -81,7 +81,7 @@
 
    Rest: what friction holds, stays. A contact remembers where it stuck (`anchors` of icf_world_def), piles
    come to rest (`settle`), and there is friction in the step of a blow as well (`passes`). What rests takes
-   no iteration. Friction holds up to 0.996 of its limit. Without these three, all 0, sticking contacts creep
+   no iteration. Friction holds up to 0.9965 of its limit. Without these three, all 0, sticking contacts creep
    as in the papers, at slip_tolerance when friction is at 0.7 of its limit.
 
 
@@ -9072,18 +9072,36 @@ static void icfi_stop_island(icfi_solve* s, icfi_island* island)
     icfi_evaluate(s, island);
 }
 
+/* Whether a row of an island acts on a clique */
+static int icfi_has_row(const icfi_solve* s, const icfi_island* island, int32_t clique)
+{
+    const icf_problem* p = s->p;
+    int32_t k, i;
+    for (k = 0; k < island->links; k++) {
+        const int32_t link = island->link[k];
+        if (s->row_start[link] == s->row_start[link + 1]) continue;
+        for (i = p->link_start[link]; i < p->link_start[link + 1]; i++) {
+            if (p->block_clique[i] == clique) return 1;
+        }
+    }
+    return 0;
+}
+
 /* Answers 1 if something moves, but no clique has more momentum than the tolerance times A v*, its free
-   momentum. */
+   momentum. What a motor or dry friction holds may have none: its limit are the impulses of the island. */
 static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
 {
     icf_real square = s->options->tolerance * s->options->tolerance;
+    icf_real most = square * island->impulse * island->impulse;
     int32_t k;
     int moves = 0;
     for (k = 0; k < island->cliques; k++) {
         int32_t c = island->clique[k];
         icfi_squares sum = {0, 0, 0, 0};
         icfi_add_squares(s, s->first[c], s->first[c] + s->p->clique_sizes[c], &sum);
-        if (sum.momentum > square * sum.free) return 0;
+        if (sum.momentum > square * sum.free &&
+            (sum.momentum > most || !icfi_has_row(s, island, c)))
+            return 0;
         moves |= sum.momentum > 0;
     }
     return moves;
@@ -9094,7 +9112,7 @@ static int icfi_hardly_moves(const icfi_solve* s, const icfi_island* island)
    on for as long as the tolerance lets it, and stiff contacts would never quite be where they were. */
 static int icfi_is_settled(icfi_solve* s, icfi_island* island)
 {
-    if (!s->guesses) return 0;
+    if (!s->guesses && !s->p->rows) return 0;
     icfi_evaluate(s, island);
     if (!icfi_has_converged(s, island) && icfi_hardly_moves(s, island)) {
         icfi_copy_motion(island, s->v, s->from);
@@ -9103,6 +9121,7 @@ static int icfi_is_settled(icfi_solve* s, icfi_island* island)
             icfi_evaluate_at(s, island, s->from);
         }
     }
+    if (!s->guesses) return island->feasible && icfi_has_converged(s, island);
     return island->feasible && island->error < icfi_settled_error &&
            island->gradient < icfi_settled_share * island->impulse;
 }
@@ -14615,10 +14634,10 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_rea
    its velocities does not know. But what rolls must add up arcs on both surfaces, or it would lose speed:
    its anchor is set anew in each step.
 
-   T is three steps: one would ring. x is at most as long as ten times the slip that holds 0.7 of the limit,
-   so friction holds 0.995 of it; two times while the contact slips, or it would kick back when it stops. */
+   T is three steps: one would ring. x is at most as long as twelve times the slip that holds 0.7 of the
+   limit, so friction holds 0.9965 of it; two times while the contact slips, or it would kick back when it stops. */
 static const icf_real icfi_anchor_steps = 3;
-static const icf_real icfi_anchor_holds = 10;
+static const icf_real icfi_anchor_holds = 12;
 static const icf_real icfi_anchor_slides = 2;
 /* e grows with the normal impulse, but only this many slip tolerances count: an anchor must not take up the
    energy of a blow */
