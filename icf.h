@@ -11196,8 +11196,9 @@ static int32_t icfi_count_guesses(const icfi_solve* s, const icfi_island* island
     return count;
 }
 
-static const icf_real icfi_limits_far =
-    ICF_R(0.3); /* measured on falling piles and houses of cards */
+/* Another pass pays where limits are off by this part of the normal impulses. Houses of cards do not stand
+   without, and grippers, whose motors the prediction does not see, lose a step. */
+static const icf_real icfi_limits_far = ICF_R(0.3);
 
 /* How far the limits of friction of an island are from its normal impulses: the sum of the differences over
    the sum of the impulses. With `take` they become those impulses. */
@@ -14635,7 +14636,8 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_rea
    its anchor is set anew in each step.
 
    T is three steps: one would ring. x is at most as long as twelve times the slip that holds 0.7 of the
-   limit, so friction holds 0.9965 of it; two times while the contact slips, or it would kick back when it stops. */
+   limit, so friction holds 0.9965 of it; two times while the contact slips, or it would kick back when it
+   stops. */
 static const icf_real icfi_anchor_steps = 3;
 static const icf_real icfi_anchor_holds = 12;
 static const icf_real icfi_anchor_slides = 2;
@@ -14789,14 +14791,15 @@ static int icfi_turn_side(const icfi_sim* s, const icfi_touching* t)
     return t->body[1] < 0 || !icfi_is_dynamic(s->body + t->body[1]);
 }
 
-/* Two points of one pair that stuck at different times pull against each other. That stress holds nothing, and
-   keeps friction at its limit, so that all that moves on top of it takes iterations: what is not a rigid motion
-   of the pair is let go, this part of it in each step, but for a small rest, so that what rests stands still. */
+/* Two points of one pair that stuck at different times pull against each other. That stress holds nothing,
+   and keeps friction at its limit, so that all that moves on top of it takes iterations: what is not a
+   rigid motion of the pair is let go, this part of it in each step, but for a small rest, so that what
+   rests stands still. */
 static const icf_real icfi_anchor_relaxes = ICF_R(0.25);
 static const icf_real icfi_anchor_strain = ICF_R(0.05); /* of the longest displacement */
 
-/* Brings the displacement of a touch nearer to the fit of its pair; a touch that is new takes it over, so that
-   nothing is let go when corners take turns. */
+/* Brings the displacement of a touch nearer to the fit of its pair; a touch that is new takes it over, so
+   that nothing is let go when corners take turns. */
 static void icfi_fit_slid(icfi_sim* s, int32_t i, const icfi_fit* fit, icf_vec3 base)
 {
     icfi_touching* t = s->touching + i;
