@@ -2500,9 +2500,9 @@ ICFI_UNUSED static void icfi_arena_release(icfi_arena* arena, size_t mark)
 // ------------------------------------------------------------------------------------------------
 // Layer 4: dense Cholesky
 // >>dense
-/* Offers to those below: icfi_backward, icfi_block3, icfi_forward, icfi_good_pivot, ICFI_LAYER, icfi_outer,
-   ICFI_PAD, icfi_panel_factor, icfi_product, ICFI_SMALL, ICFI_STRIP, ICFI_WIDE, ICFI_WIDEST,
-   ICFI_WIDEST_END */
+/* Offers to those below: icfi_backward, icfi_block3, icfi_delassus, icfi_forward, icfi_good_pivot,
+   ICFI_LAYER, icfi_outer, ICFI_PAD, icfi_panel_factor, icfi_product, ICFI_SMALL, ICFI_STRIP, ICFI_WIDE,
+   ICFI_WIDEST, ICFI_WIDEST_END */
 
 /* A = L D L', L unit lower triangular, D diagonal: Cholesky without square roots. Their absence
    halves the chain of slow operations of a 6 x 6 block. W = L D is stored below the diagonal and 1/D on
@@ -2948,6 +2948,17 @@ ICFI_TARGET static void ICFI_K(icfi_rows)(int32_t cols, int32_t rows, int32_t k,
     }
 }
 
+/* How many of the k columns of w begin with t zeros, before the first that does not */
+ICFI_FORCE_INLINE int32_t ICFI_K(icfi_zeros)(int32_t t, int32_t k, const icf_real* w, ptrdiff_t ld)
+{
+    int32_t n, i;
+    for (n = 0; n < k; n++, w += ld) {
+        for (i = 0; i < t; i++)
+            if (w[i] != 0) return n;
+    }
+    return n;
+}
+
 /* Subtracts x diag(1/d) x' from the lower triangle of c(n x n), over k columns x of W. With W = L D this is
    L D L'. `inverse` points to 1/d of the first column; the next ones follow along the diagonal. */
 ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, const icf_real* x,
@@ -2957,11 +2968,14 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
     int32_t j = 0;
     while (j < n) {
         int32_t t = icfi_panel_width(n - j), from = padded ? j - j % ICFI_LANES : j;
+        int32_t zeros = ICFI_K(icfi_zeros)(t, k, x + j, ldx);
+        const icf_real* left = x + zeros * ldx;
         icf_real* cj = c + j * ldc;
         icf_real above[15];
         if (!padded) icfi_copy_above(t, cj + j, ldc, above, 1);
-        ICFI_K(icfi_pack)(t, k, x + j, ldx, inverse, y);
-        ICFI_K(icfi_rows)(t, rows - from, k, x + from, ldx, y, cj + from, ldc, fresh, NULL);
+        ICFI_K(icfi_pack)(t, k - zeros, left + j, ldx, inverse + zeros * (ldx + 1), y);
+        ICFI_K(icfi_rows)
+        (t, rows - from, k - zeros, left + from, ldx, y, cj + from, ldc, fresh, NULL);
         if (!padded) icfi_copy_above(t, cj + j, ldc, above, 0);
         j += t;
     }
@@ -2973,7 +2987,8 @@ ICFI_TARGET static void ICFI_K(icfi_outer)(int32_t n, int32_t rows, int32_t k, c
    the first bad pivot, or -1.
 
    Strips of columns are as deep as y has room for. Inside a strip, each panel of 6 first receives the
-   subtractions of the panels to its left. A finished strip is subtracted from all columns to its right. */
+   subtractions of the panels to its left, but for those that begin with zeros in its rows: a branch takes
+   nothing from another. A finished strip is subtracted from all columns to its right. */
 ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t height, int32_t rows,
                                                                    int32_t cols, icf_real* a,
                                                                    ptrdiff_t ld, int padded,
@@ -2985,7 +3000,9 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
         int32_t end = cols - strip < depth ? cols : strip + depth;
         const icf_real* x = a + strip * ld;
         for (j = strip; j < end;) {
-            int32_t t = icfi_panel_width(end - j), k = j - strip, bad;
+            int32_t t = icfi_panel_width(end - j), bad,
+                    zeros = ICFI_K(icfi_zeros)(t, j - strip, x + j, ld), k = j - strip - zeros;
+            const icf_real* left = x + zeros * ld;
             int32_t from = padded ? j - j % ICFI_LANES : j, to;
             icf_real l[15], inverse[6], above[15];
             icf_real* c = a + j * ld;
@@ -2996,8 +3013,8 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
             if (to > rows || !k) to = rows;
             if (!padded) icfi_copy_above(t, c + j, ld, above, 1);
             if (k) {
-                ICFI_K(icfi_pack)(t, k, x + j, ld, x + strip, y);
-                ICFI_K(icfi_rows)(t, to - from, k, x + from, ld, y, c + from, ld, 0, NULL);
+                ICFI_K(icfi_pack)(t, k, left + j, ld, left + strip + zeros, y);
+                ICFI_K(icfi_rows)(t, to - from, k, left + from, ld, y, c + from, ld, 0, NULL);
             }
 
             /* factor the diagonal block; the kernel repeats it, to the bit, together with the rows below */
@@ -3008,7 +3025,8 @@ ICFI_TARGET ICFI_NOINLINE static int32_t ICFI_K(icfi_panel_factor)(int32_t heigh
             }
             if (j + t < height) {
                 ICFI_K(icfi_rows)(t, to - from, 0, x, ld, y, c + from, ld, 0, l);
-                if (to < rows) ICFI_K(icfi_rows)(t, rows - to, k, x + to, ld, y, c + to, ld, 0, l);
+                if (to < rows)
+                    ICFI_K(icfi_rows)(t, rows - to, k, left + to, ld, y, c + to, ld, 0, l);
                 for (k = 0; k < t; k++) c[j + k + k * ld] = inverse[k];
             }
             if (!padded) icfi_copy_above(t, c + j, ld, above, 0);
@@ -3068,6 +3086,31 @@ ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_
     }
 }
 
+/* W (rows x rows) += Y' A^-1 Y, with the factor of A (n x n). Y has n rows of 8 numbers, of which the first
+   `rows` count, and the others are finite; it becomes L^-1 Y. Rows of zeros cost nothing, and so do zeros of
+   the factor: of a tree this takes one chain. */
+ICFI_TARGET static void ICFI_K(icfi_delassus)(int32_t rows, int32_t n, const icf_real* a,
+                                              icf_real* y, icf_real* w)
+{
+    icf_real sum[48] = {0}, q[8], *to;
+    int32_t i, j, k;
+    for (j = 0; j < n; j++, a += n) {
+        const icf_real* from = y + 8 * j;
+        if (ICFI_K(icfi_zeros)(rows, 1, from, 0)) continue;
+        for (k = 0; k < 8; k++) q[k] = from[k] * a[j];
+        for (i = 0; i < rows; i++)
+            for (k = 0, to = sum + 8 * i; k < rows; k += ICFI_LANES)
+                ICFI_STORE(to + k, ICFI_MULSUB(ICFI_LOAD(to + k), ICFI_LOAD(from + k), -q[i]));
+        for (i = j + 1; i < n; i++) {
+            if (a[i] == 0) continue;
+            for (k = 0, to = y + 8 * i; k < rows; k += ICFI_LANES)
+                ICFI_STORE(to + k, ICFI_MULSUB(ICFI_LOAD(to + k), ICFI_LOAD(q + k), a[i]));
+        }
+    }
+    for (i = 0; i < rows; i++)
+        for (k = 0; k < rows; k++) w[i * rows + k] += sum[8 * i + k];
+}
+
 /* Solves L y = b on the first `cols` entries of w and stores y_j / d_j over them. The rows below become
    w - L y. */
 ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const icf_real* a,
@@ -3078,6 +3121,7 @@ ICFI_TARGET static void ICFI_K(icfi_forward)(int32_t cols, int32_t rows, const i
         const icf_real* c = a + j * ld;
         icf_real y[6] = {0, 0, 0, 0, 0, 0};
         q = cols - j < 6 ? cols - j : 6;
+        if (ICFI_K(icfi_zeros)(1, q, w + j, 1) == q) continue; /* nothing on a branch */
         if (q == 6) {
             icfi_block6_forward(c + j, ld, w + j, y);
         } else {
@@ -6558,7 +6602,7 @@ enum { ICFI_FEW = 4, ICFI_FEW_UNKNOWNS = 24 };
     piece(icf_real, r, n) piece(icf_real, momentum, n) piece(icf_real, free_momentum, n) \
     piece(icf_real, impulse, n) piece(icf_real, gradient, n) \
     piece(icf_real, dv, n) piece(icf_real, dp, n) \
-    piece(icf_real, scratch, 6 * (size_t)sizes->largest) \
+    piece(icf_real, scratch, 8 * (size_t)sizes->largest) \
     piece(icfi_unit, unit, icfi_units_most(p)) \
     piece(icfi_contact_state, contact, (size_t)p->contacts) \
     piece(icfi_row_state, row, (size_t)p->rows)
@@ -7500,26 +7544,6 @@ static void icfi_link_velocity(const icfi_solve* s, int32_t link, const icf_real
     icfi_read_link(s, link, v, u);
 }
 
-/* W += K A^-1 K' of a large clique, with K in scratch. Each row takes half of a solve, because
-   A^-1 = L'^-1 D^-1 L^-1. */
-static void icfi_add_delassus(const icfi_solve* s, int32_t rows, int32_t n, const icf_real* factor,
-                              icf_real w[36])
-{
-    icf_real *y = s->scratch, *z = s->dv;
-    int32_t i, j, q;
-    for (i = 0; i < rows; i++) ICFI_WIDEST(icfi_forward, (n, n, factor, n, y + i * n));
-    ICFI_WIDEST_END();
-    for (i = 0; i < rows; i++) {
-        for (q = 0; q < n; q++) z[q] = y[i * n + q] / factor[q * n + q];
-        for (j = 0; j <= i; j++) {
-            icf_real sum = 0;
-            for (q = 0; q < n; q++) sum += z[q] * y[j * n + q];
-            w[i * rows + j] += sum;
-            if (j < i) w[j * rows + i] += sum;
-        }
-    }
-}
-
 /* W += K A^-1 K' = [I / m + X J^-1 X', X J^-1; ., J^-1] of a lever, with X = -[r]x, and the inverse of the
    body's block */
 static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, const icf_real inverse[7], icf_real* w)
@@ -7563,19 +7587,20 @@ static void icfi_add_body_delassus(int32_t rows, icf_vec3 r, const icf_real inve
     lower[17] += j[2];
 }
 
-/* Writes K of a link for the clique of block k, rows x size, from block k and those of the same clique behind
-   it. Answers the last of them. */
+/* Writes K' of a link for the clique of block k, with rows of 8 numbers, from block k and those of the same
+   clique behind it. Answers the last of them. */
 static int32_t icfi_gather_clique(const icfi_solve* s, int32_t link, int32_t k, icf_real* to)
 {
     const icf_problem* p = s->p;
     const int32_t c = p->block_clique[k], n = p->clique_sizes[c], rows = p->link_rows[link];
-    int32_t i;
-    if (s->columns[k] < n) ICFI_MEMSET(to, 0, (size_t)rows * (size_t)n * sizeof(icf_real));
+    int32_t i, q;
+    ICFI_MEMSET(to, 0, 8 * (size_t)n * sizeof(icf_real));
     for (;; k++) {
-        const size_t m = (size_t)s->columns[k];
+        const int32_t m = s->columns[k];
         const icf_real* block = p->blocks + s->block_at[k];
-        for (i = 0; m && i < rows; i++, block += m)
-            ICFI_MEMCPY(to + i * n + s->reads[k] - s->first[c], block, m * sizeof(icf_real));
+        icf_real* x = to + 8 * (s->reads[k] - s->first[c]);
+        for (q = 0; q < m; q++, x += 8)
+            for (i = 0; i < rows; i++) x[i] = block[i * m + q];
         if (k + 1 == p->link_start[link + 1] || p->block_clique[k + 1] != c) return k;
     }
 }
@@ -7585,28 +7610,27 @@ static void icfi_link_delassus(const icfi_solve* s, int32_t link, icf_real w[36]
 {
     const icf_problem* p = s->p;
     int32_t rows = p->link_rows[link], i, j, k, q;
-    icf_real block[48]; /* 6 rows of 8 */
     for (i = 0; i < rows * rows; i++) w[i] = 0;
     for (k = p->link_start[link]; k < p->link_start[link + 1]; k++) {
         const int32_t c = p->block_clique[k], n = p->clique_sizes[c];
+        const icf_real* factor = s->factor + s->mass_at[c];
+        icf_real *y = s->scratch, x[6];
         if (s->lever[k].sign != 0) {
-            icfi_add_body_delassus(rows, s->lever[k].r, s->factor + s->mass_at[c], w);
+            icfi_add_body_delassus(rows, s->lever[k].r, factor, w);
             continue;
         }
         if (!n) continue;
-        k = icfi_gather_clique(s, link, k, s->scratch);
-        if (n > 8) {
-            icfi_add_delassus(s, rows, n, s->factor + s->mass_at[c], w);
+        k = icfi_gather_clique(s, link, k, y);
+        if (!icfi_is_body(p, c)) {
+            ICFI_WIDEST(icfi_delassus, (rows, n, factor, y, w));
+            ICFI_WIDEST_END();
             continue;
         }
-        for (i = 0; i < rows * n; i++) block[i] = s->scratch[i];
-        for (i = 0; i < rows; i++) icfi_clique_solve(s, c, s->scratch + i * n);
         for (i = 0; i < rows; i++) {
-            for (j = 0; j < rows; j++) {
-                icf_real sum = 0;
-                for (q = 0; q < n; q++) sum += block[i * n + q] * s->scratch[j * n + q];
-                w[i * rows + j] += sum;
-            }
+            for (q = 0; q < 6; q++) x[q] = y[8 * q + i];
+            icfi_body_times(factor, x, x);
+            for (q = 0; q < 6; q++)
+                for (j = 0; j < rows; j++) w[i * rows + j] += x[q] * y[8 * q + j];
         }
     }
 }
@@ -13523,9 +13547,15 @@ static void icfi_load_motion(icfi_sim* s)
    icfi_symmetric_inverse, icfi_tree_room, icfi_turn_by, icfi_turn_error, icfi_turn_inertias,
    icfi_turned_inertia, icfi_unpack_velocity */
 
+/* Trees of longer chains have their velocities from the root, too: from the leaves, a chain of 50 links would
+   be beyond float. */
+#define ICFI_DEEPEST 32
+
 /* Finds the trees. The root of a tree is a dynamic body that nothing holds, or whose parent is not dynamic.
-   Everything that it carries follows, depth first: the velocities of a branch are next to one another. Trees
-   are in the order of their roots, children in the order of their joints. */
+   Everything that it carries follows, depth first. Trees are in the order of their roots, children in the
+   order of their joints. The velocities of a branch are next to one another. Where a tree branches, they are
+   numbered from the leaves to the root: then the factor of A couples a velocity only with those that carry
+   it, and branches apart cost nothing together (Featherstone, 2005). */
 static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
 {
     const icfi_header* h = s->header;
@@ -13543,7 +13573,7 @@ static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
     for (i = 0; i < h->end[ICFI_BODIES]; i++) {
         const icfi_body* root = s->body + i;
         icfi_world_tree* tree = s->tree + trees;
-        int32_t carrier = -1, n = 0;
+        int32_t carrier = -1, n = 0, deepest = 0, branches = 0;
         if (!(root->slot.flags & ICFI_ALIVE) || !icfi_is_dynamic(root)) continue;
         if (root->joint >= 0) {
             carrier = s->joint[root->joint].parent;
@@ -13559,10 +13589,11 @@ static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
             p->body = k;
             p->joint = s->body[k].joint;
             p->parent = k == i ? -1 : s->place_of[s->joint[p->joint].parent];
-            p->dof = n;
+            p->dof = k == i ? 0 : s->place[p->parent].dof + s->place[p->parent].dofs;
             p->dofs = p->joint < 0 ? icfi_free_dofs(icfi_locks_of(s->body + k))
                                    : icfi_joint_dofs(s->joint[p->joint].kind);
-            n += p->dofs;
+            if (p->dof + p->dofs > deepest) deepest = p->dof + p->dofs;
+            branches |= k != i && p->parent != places - 1;
             s->tree_of[k] = trees;
             s->place_of[k] = places++;
             if (child[k] >= 0) {
@@ -13573,6 +13604,12 @@ static ICFI_NOINLINE void icfi_sort_trees(icfi_sim* s)
             k = k == i ? -1 : sibling[k];
         }
         tree->places = places - tree->first;
+        for (k = tree->first; k < places; k++) {
+            icfi_world_place* p = s->place + k;
+            if (branches && deepest <= ICFI_DEEPEST) p = s->place + (tree->first + places - 1 - k);
+            p->dof = n;
+            n += p->dofs;
+        }
         tree->dofs = n;
         tree->single = tree->places == 1 && root->joint < 0;
         dofs += (size_t)n;
@@ -13849,7 +13886,8 @@ static void icfi_gather_velocity(const icfi_sim* s, const icfi_world_tree* tree,
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         const icfi_motion* m = motion + p->body;
-        if (p->joint < 0) icfi_pack_velocity(icfi_locks_of(s->body + p->body), m->v, m->w, v);
+        if (p->joint < 0)
+            icfi_pack_velocity(icfi_locks_of(s->body + p->body), m->v, m->w, v + p->dof);
         for (i = 0; p->joint >= 0 && i < p->dofs; i++)
             v[p->dof + i] = joint_velocity[3 * p->joint + i];
     }
@@ -15006,18 +15044,23 @@ static icf_real* icfi_side_block(icfi_sim* s, icfi_world_tree* tree, int32_t fir
    and end of each. Without a gap the second is empty. */
 static void icfi_chain_of(const icfi_sim* s, int32_t body, int32_t range[4])
 {
-    int32_t k = s->place_of[body], widest = 0;
-    range[2] = range[3] = range[1] = s->place[k].dof + s->place[k].dofs;
-    for (;; k = s->place[k].parent) {
-        const int32_t up = s->place[k].parent;
-        range[0] = s->place[k].dof;
-        if (up < 0) break;
-        if (s->place[k].dof - s->place[up].dof - s->place[up].dofs > widest) {
-            widest = s->place[k].dof - s->place[up].dof - s->place[up].dofs;
-            range[1] = s->place[up].dof + s->place[up].dofs;
-            range[2] = s->place[k].dof;
+    const icfi_world_place *p = s->place + s->place_of[body], *low, *high;
+    int32_t widest = 0;
+    range[0] = p->dof;
+    range[1] = range[2] = range[3] = p->dof + p->dofs;
+    for (; p->parent >= 0; p = s->place + p->parent) {
+        const icfi_world_place* up = s->place + p->parent;
+        low = p->dof < up->dof ? p : up;
+        high = p->dof < up->dof ? up : p;
+        if (high->dof - low->dof - low->dofs > widest) {
+            widest = high->dof - low->dof - low->dofs;
+            range[1] = low->dof + low->dofs;
+            range[2] = high->dof;
         }
+        if (up->dof < range[0]) range[0] = up->dof;
+        if (up->dof + up->dofs > range[3]) range[3] = up->dof + up->dofs;
     }
+    if (!widest) range[1] = range[2] = range[3];
 }
 
 /* The vector between two points, 0 if it is only rounding */
@@ -17077,7 +17120,7 @@ static ICFI_NOINLINE icf_result icfi_tree_impulse(icfi_sim* s, icfi_world_tree* 
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         icfi_body* b = s->body + p->body;
-        if (p->joint < 0) icfi_unpack_velocity(icfi_locks_of(b), x, &b->m.v, &b->m.w);
+        if (p->joint < 0) icfi_unpack_velocity(icfi_locks_of(b), x + p->dof, &b->m.v, &b->m.w);
         for (i = 0; p->joint >= 0 && i < p->dofs; i++)
             s->joint[p->joint].velocity[i] = x[p->dof + i];
     }

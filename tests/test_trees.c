@@ -1324,17 +1324,21 @@ static void test_hanging_chain(void)
     icf_world_destroy(&w);
 }
 
-/* A hundred links swing (in float sixty: more than eighty are beyond its precision, as the manual says); their energy does not grow, and all are where their joints have them */
+/* A hundred links swing (in float sixty: more than eighty are beyond its precision, as the manual says), also
+   with a branch at the first of them; their energy does not grow, and all are where their joints have them */
 static void test_long_chain(void)
 {
-    int kind;
-    for (kind = 0; kind < 2; kind++) {
+    int which;
+    for (which = 0; which < 4; which++) {
+        const int kind = which % 2;
         icf_world w = world_with(-G, 0);
         icf_body last =
             chain(&w, EPS < 1e-10 ? 100 : 60, kind ? ICF_JOINT_BALL : ICF_JOINT_REVOLUTE, no_body,
                   0.05, 0.05, kind ? 0 : 0.03, NULL);
         double start = energy_of(&w);
         int i;
+        if (which >= 2)
+            (void)chain(&w, 1, ICF_JOINT_REVOLUTE, icf_world_body_at(&w, 0), 0.05, 0.05, 0, NULL);
         if (kind)
             OK(icf_body_apply_impulse(&w, last, vec(0.02, 0.03, 0), state_of(&w, last).center));
         start = energy_of(&w);
