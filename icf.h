@@ -12166,15 +12166,15 @@ ICF_API icf_result icf_contact_push(const icf_problem* problem, int32_t contact,
 // ------------------------------------------------------------------------------------------------
 // Layer 9: the world: bodies, joints, time
 // >>world-state
-/* Offers to those below: icfi_blend, icfi_body, ICFI_BODY_COOKIE, icfi_compose, icfi_constraint,
-   ICFI_CONSTRAINT_COOKIE, icfi_contact_cache, icfi_copy_bytes, icfi_def_of, icfi_dump, icfi_find_body,
-   icfi_find_constraint, icfi_find_joint, icfi_free_dofs, icfi_front_open, icfi_hash_number, icfi_header,
-   icfi_header_of, icfi_inertia, icfi_inertia_is_valid, icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE,
-   icfi_joint_dofs, icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room,
-   icfi_motion, icfi_named_body, icfi_named_joint, icfi_named_record, icfi_rotate_on, icfi_rotation_of,
-   icfi_row_owner, icfi_session, icfi_sim, icfi_sim_open, icfi_slot_drop, icfi_slot_take, icfi_solver_guess,
-   icfi_spatial, icfi_table_at, icfi_touching, icfi_tree_most, icfi_world_full, icfi_world_grow,
-   icfi_world_is, icfi_world_place, icfi_world_refuse, icfi_world_tree */
+/* Offers to those below: icfi_blend, icfi_body, ICFI_BODY_COOKIE, icfi_constraint, ICFI_CONSTRAINT_COOKIE,
+   icfi_contact_cache, icfi_copy_bytes, icfi_def_of, icfi_dump, icfi_find_body, icfi_find_constraint,
+   icfi_find_joint, icfi_free_dofs, icfi_front_open, icfi_hash_number, icfi_header, icfi_header_of,
+   icfi_inertia, icfi_inertia_is_valid, icfi_is_dynamic, icfi_joint, ICFI_JOINT_COOKIE, icfi_joint_dofs,
+   icfi_kind_of, icfi_largest_tree, icfi_load_motion, icfi_locks_of, icfi_make_room, icfi_motion,
+   icfi_named_body, icfi_named_joint, icfi_named_record, icfi_rotate_on, icfi_rotation_of, icfi_row_owner,
+   icfi_session, icfi_sim, icfi_sim_open, icfi_slot_drop, icfi_slot_take, icfi_solver_guess, icfi_spatial,
+   icfi_table_at, icfi_touching, icfi_tree_most, icfi_world_full, icfi_world_grow, icfi_world_is,
+   icfi_world_place, icfi_world_refuse, icfi_world_tree */
 
 /* A clique of the solver is a tree: a root body with all bodies joined to it. The root is free (6 velocities:
    of its centre of mass, and angular), or hangs on the ground. A step goes in substeps h:
@@ -12457,11 +12457,6 @@ static ICFI_NOINLINE icf_quat icfi_rotation_of(icf_vec3 r)
 static ICFI_NOINLINE icf_quat icfi_rotate_on(icf_quat q, icf_vec3 w, icf_real h)
 {
     return icf_quat_integrate(q, w, h);
-}
-
-static ICFI_NOINLINE icf_transform icfi_compose(icf_transform a, icf_transform b)
-{
-    return icf_transform_mul(a, b);
 }
 
 /* share a + (1 - share) b */
@@ -13540,12 +13535,12 @@ static void icfi_load_motion(icfi_sim* s)
 // Layer 9, continued: bodies that joints connect, and bodies alone
 // >>trees
 /* Offers to those below: icfi_armature, icfi_before_turning, icfi_body_mass, icfi_carrier_speed,
-   icfi_drift, icfi_find_columns, icfi_find_speeds, icfi_frame_now, icfi_free_column, icfi_gather_velocity,
+   icfi_drift, icfi_find_speeds, icfi_frame_now, icfi_free_column, icfi_gather_velocity,
    icfi_integrate_tree, icfi_is_kinematic, icfi_joint_efforts, icfi_joint_error, icfi_mass_matrix,
-   icfi_motor_is_free, icfi_place_tree, icfi_pose, icfi_predict_body, icfi_predict_tree, icfi_set_speeds,
-   icfi_slide_column, icfi_sort_trees, icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric,
+   icfi_motor_is_free, icfi_pose, icfi_predict_body, icfi_predict_tree, icfi_set_speeds, icfi_slide_column,
+   icfi_sort_trees, icfi_sorted, icfi_spatial_dot, icfi_spatial_make, icfi_symmetric,
    icfi_symmetric_inverse, icfi_tree_room, icfi_turn_by, icfi_turn_error, icfi_turn_inertias,
-   icfi_turned_inertia, icfi_unpack_velocity */
+   icfi_turned_inertia, icfi_unpack_velocity, icfi_walk_tree */
 
 /* Trees of longer chains have their velocities from the root, too: from the leaves, a chain of 50 links would
    be beyond float. */
@@ -13683,30 +13678,15 @@ static icf_transform icfi_joint_turn(int32_t kind, const icf_real* q)
 }
 
 /* A frame on a body, or on the ground, in the world */
-static icf_transform icfi_frame_now(const icfi_sim* s, int32_t body, icf_transform frame,
+static icf_transform icfi_frame_now(const icfi_sim* s, int32_t body, const icf_transform* frame,
                                     const icfi_motion* motion)
 {
-    return body < 0 ? frame : icfi_compose(icfi_pose(s->body + body, motion + body), frame);
-}
-
-/* Places the bodies of a tree by its joints. Its root and carrier are already in place. */
-static void icfi_place_tree(const icfi_sim* s, const icfi_world_tree* tree, icfi_motion* motion,
-                            const icf_real* position)
-{
-    int32_t k;
-    for (k = tree->first; k < tree->first + tree->places; k++) {
-        const icfi_world_place* p = s->place + k;
-        const icfi_joint* j;
-        icf_transform t;
-        if (p->joint < 0) continue;
-        j = s->joint + p->joint;
-        t = icfi_compose(icfi_frame_now(s, j->parent, j->frame[0], motion),
-                         icfi_joint_turn(j->kind, position + 4 * p->joint));
-        t = icfi_compose(t, icf_transform_inverse(j->frame[1]));
-        t.q = icf_quat_normalize(t.q);
-        motion[p->body].q = t.q;
-        motion[p->body].x = icf_transform_apply(t, s->body[p->body].center);
-    }
+    const icfi_motion* m;
+    icf_vec3 r;
+    if (body < 0) return *frame;
+    m = motion + body;
+    r = icf_quat_rotate(m->q, icf_vec3_sub(frame->p, s->body[body].center));
+    return icf_transform_make(icf_quat_mul(m->q, frame->q), icf_vec3_add(m->x, r));
 }
 
 static icfi_spatial icfi_spatial_make(icf_vec3 a, icf_vec3 l)
@@ -13787,27 +13767,39 @@ static icfi_spatial icfi_free_column(int32_t axis)
                              icf_vec3_make(six[0], six[1], six[2]));
 }
 
-/* Columns of all velocities of a tree, for a motion and positions */
-static void icfi_find_columns(const icfi_sim* s, icfi_world_tree* tree, const icfi_motion* motion,
-                              const icf_real* position)
+/* Walks a tree from the root, whose carrier is in place. place: puts the bodies where joints at these positions
+   have them; a root without a joint is in place. columns: makes the columns of all velocities. */
+static void icfi_walk_tree(const icfi_sim* s, icfi_world_tree* tree, icfi_motion* motion,
+                           const icf_real* position, int place, int columns)
 {
     int32_t k, i, n;
-    icf_vec3 o = motion[s->place[tree->first].body].x;
-    tree->origin = o;
-    ICFI_MEMSET(s->by_parent + tree->dof, 0, (size_t)tree->dofs);
+    if (columns) ICFI_MEMSET(s->by_parent + tree->dof, 0, (size_t)tree->dofs);
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
+        const icfi_joint* j;
         icfi_spatial* column = s->column + tree->dof + p->dof;
-        if (p->joint >= 0) {
-            const icfi_joint* j = s->joint + p->joint;
-            icfi_joint_columns(j, icfi_frame_now(s, j->parent, j->frame[0], motion),
-                               position + 4 * p->joint, o, column,
-                               s->by_parent + tree->dof + p->dof);
+        icfi_motion* m = motion + p->body;
+        icf_transform base, turn;
+        if (p->joint < 0) {
+            if (columns) tree->origin = m->x;
+            for (i = n = 0; columns && i < 6; i++)
+                if (!(icfi_locks_of(s->body + p->body) >> i & 1u))
+                    column[n++] = icfi_free_column(i);
             continue;
         }
-        for (i = n = 0; i < 6; i++) {
-            if (!(icfi_locks_of(s->body + p->body) >> i & 1u)) column[n++] = icfi_free_column(i);
+        j = s->joint + p->joint;
+        base = icfi_frame_now(s, j->parent, &j->frame[0], motion);
+        if (place) {
+            icf_vec3 r = icf_vec3_sub(s->body[p->body].center, j->frame[1].p);
+            turn = icfi_joint_turn(j->kind, position + 4 * p->joint);
+            m->q = icf_quat_mul(icf_quat_mul(base.q, turn.q), icf_quat_conjugate(j->frame[1].q));
+            m->q = icf_quat_normalize(m->q);
+            m->x = icf_vec3_add(icf_transform_apply(base, turn.p), icf_quat_rotate(m->q, r));
         }
+        if (!columns) continue;
+        if (k == tree->first) tree->origin = m->x;
+        icfi_joint_columns(j, base, position + 4 * p->joint, tree->origin, column,
+                           s->by_parent + tree->dof + p->dof);
     }
 }
 
@@ -13994,29 +13986,18 @@ static void icfi_turn_inertias(const icfi_sim* s, const icfi_world_tree* tree,
     }
 }
 
-/* The force on a body about the origin of its tree: gravity, the caller's force, and drag in proportion to
-   momentum */
-static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, const icfi_motion* m,
-                                   icfi_spatial speed, const icf_real inertia[6], icf_vec3 o)
+/* The force on a body at its centre of mass, which moves with v, and the torque: gravity, the caller's, and
+   drag in proportion to momentum */
+static icfi_spatial icfi_body_push(const icfi_sim* s, int32_t body, icf_vec3 v, icf_vec3 w,
+                                   const icf_real inertia[6])
 {
     const icfi_body* b = s->body + body;
-    icf_vec3 c = icf_vec3_sub(m->x, o), f = b->force, t = b->torque;
-    icf_vec3 v = icf_vec3_add(speed.l, icf_vec3_cross(speed.a, c));
+    icf_vec3 f = b->force, t = b->torque;
     f = icf_vec3_add_scaled(f, b->mass * b->gravity_scale, s->header->gravity);
     if (b->linear_damping > 0) f = icf_vec3_add_scaled(f, -b->linear_damping * b->mass, v);
-    if (b->angular_damping > 0) {
-        t = icf_vec3_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, speed.a));
-    }
-    return icfi_spatial_make(icf_vec3_add(t, icf_vec3_cross(c, f)), f);
-}
-
-/* The force on an inertia that has velocity v and acceleration a: I a + v x* I v */
-static icfi_spatial icfi_moving_force(const icfi_inertia* i, icfi_spatial v, icfi_spatial a)
-{
-    icfi_spatial p = icfi_inertia_times(i, v), f = icfi_inertia_times(i, a);
-    f.a = icf_vec3_add(f.a, icf_vec3_add(icf_vec3_cross(v.a, p.a), icf_vec3_cross(v.l, p.l)));
-    f.l = icf_vec3_add(f.l, icf_vec3_cross(v.a, p.l));
-    return f;
+    if (b->angular_damping > 0)
+        t = icf_vec3_add_scaled(t, -b->angular_damping, icfi_symmetric(inertia, w));
+    return icfi_spatial_make(t, f);
 }
 
 /* What a rotor adds to the inertia of each velocity of its joint */
@@ -14044,7 +14025,7 @@ static icfi_spatial icfi_root_rate(const icfi_sim* s, const icfi_motion* motion,
    not fresh, reuses the last gravity, applied forces and drag, and renews only the terms quadratic in
    velocities. */
 static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree,
-                                  const icfi_motion* motion, const icf_real* v, const icf_real* a,
+                                  const icfi_motion* motion, const icf_real* u, const icf_real* a,
                                   icf_real* out, int fresh)
 {
     icf_vec3 o = tree->origin;
@@ -14052,8 +14033,11 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
         const icf_real* turned = s->own_inertia + 6 * k;
-        icfi_spatial base, x, f;
-        icfi_inertia inertia;
+        const icfi_spatial v = s->speed[k];
+        const icf_vec3 c = icf_vec3_sub(motion[p->body].x, o),
+                       vc = icf_vec3_add(v.l, icf_vec3_cross(v.a, c));
+        icfi_spatial base, x;
+        icf_vec3 f, t;
         if (p->parent >= 0) {
             base = s->speed[p->parent];
             x = s->rate[p->parent];
@@ -14066,17 +14050,16 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
             if (a) x = icfi_spatial_add_scaled(x, a[p->dof + i], s->column[d]);
             if (p->joint < 0) continue;
             x = icfi_spatial_add_scaled(
-                x, v[p->dof + i],
-                icfi_spatial_cross(s->by_parent[d] ? base : s->speed[k], s->column[d]));
+                x, u[p->dof + i], icfi_spatial_cross(s->by_parent[d] ? base : v, s->column[d]));
         }
         s->rate[k] = x;
-        inertia =
-            icfi_spatial_inertia(s->body[p->body].mass, turned, icf_vec3_sub(motion[p->body].x, o));
-        f = icfi_moving_force(&inertia, s->speed[k], x);
-        if (fresh) {
-            s->outer[k] = icfi_body_push(s, p->body, motion + p->body, s->speed[k], turned, o);
-        }
-        s->push[k] = icfi_spatial_add_scaled(f, -1, s->outer[k]);
+        if (fresh) s->outer[k] = icfi_body_push(s, p->body, vc, v.a, turned);
+        f = icf_vec3_add(x.l, icf_vec3_add(icf_vec3_cross(x.a, c), icf_vec3_cross(v.a, vc)));
+        f = icf_vec3_sub(icf_vec3_scale(s->body[p->body].mass, f), s->outer[k].l);
+        t = icf_vec3_add(icfi_symmetric(turned, x.a),
+                         icf_vec3_cross(v.a, icfi_symmetric(turned, v.a)));
+        s->push[k] = icfi_spatial_make(
+            icf_vec3_add(icf_vec3_sub(t, s->outer[k].a), icf_vec3_cross(c, f)), f);
     }
     for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
         const icfi_world_place* p = s->place + k;
@@ -14233,10 +14216,11 @@ static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
     icf_real *v = s->v_free + tree->dof, *r = s->v + tree->dof, *mean = s->change + tree->dof;
     int32_t n = tree->dofs, round, i;
     for (round = 0; round < 8; round++) {
-        icf_real change = 0, size = 0;
+        icf_real change = 0, size = 0, apart = 0;
         for (i = 0; i < n; i++) mean[i] = (v0[i] + v[i]) / 2;
         icfi_euler_change(s, tree, mean, r);
         for (i = 0; i < n; i++) {
+            apart = icfi_max(apart, ICF_FABS(v0[i] - v[i]));
             r[i] += v0[i] - v[i];
             change = icfi_max(change, ICF_FABS(r[i]));
             size = icfi_max(size, icfi_max(ICF_FABS(v0[i]), ICF_FABS(v[i])));
@@ -14244,7 +14228,10 @@ static void icfi_center_products(icfi_sim* s, const icfi_world_tree* tree)
         if (!(change <= 4 * size)) break; /* too far, or not finite */
         /* if these forces turn the velocities by much, go half the way at a time */
         for (i = 0; i < n; i++) v[i] += change > ICF_R(0.1) * size ? r[i] / 2 : r[i];
-        if (change <= (round ? ICF_R(0.01) : ICF_R(1e-6)) * size) return;
+        /* a round shrinks the error to the part change / apart, or less */
+        if (change <= ICF_R(0.01) * size &&
+            (round || change * change <= ICF_R(1e-6) * size * apart))
+            return;
     }
     for (i = 0; i < n; i++) mean[i] = 0;
     icfi_euler_change(s, tree, mean, r);
@@ -14267,20 +14254,19 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
     int32_t n = tree->dofs, iteration, i, near = 1;
     for (i = 0; i < n; i++) v[i] = v0[i];
     for (iteration = 0; iteration < (euler ? 1 : 30); iteration++) {
-        const icfi_motion* motion = s->motion;
+        icfi_motion* motion = s->motion;
         icf_real change = 0, size = 0;
         if (!euler) {
             icfi_state_at_theta(s, tree, v, theta);
             if (tree->carrier >= 0) s->half[tree->carrier] = s->motion[tree->carrier];
-            icfi_place_tree(s, tree, s->half, s->half_position);
             motion = s->half;
         }
-        icfi_find_columns(s, tree, motion, euler ? s->position : s->half_position);
+        icfi_walk_tree(s, tree, motion, euler ? s->position : s->half_position, !euler, 1);
         icfi_turn_inertias(s, tree, motion);
         for (i = 0; i < n; i++) mean[i] = theta * v[i] + (1 - theta) * v0[i];
         icfi_find_speeds(s, tree, motion, mean);
         for (i = 0; i < n; i++) r[i] = (v[i] - v0[i]) / h;
-        icfi_inverse_dynamics(s, tree, motion, mean, r, f, 1);
+        icfi_inverse_dynamics(s, tree, motion, mean, euler ? NULL : r, f, 1);
         /* springs and dampers are taken at theta in symplectic Euler, too */
         icfi_state_at_theta(s, tree, v, s->blend);
         for (i = 0; i < n; i++) mean[i] = s->blend * v[i] + (1 - s->blend) * v0[i];
@@ -14290,7 +14276,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
             r[i] = h * (r[i] - f[i]);
         }
         if (!euler) {
-            icfi_place_tree(s, tree, s->half, s->half_position);
+            icfi_walk_tree(s, tree, s->half, s->half_position, 1, 0);
             motion = s->half;
         }
         icfi_mass_matrix(s, tree, motion, d, a);
@@ -14323,7 +14309,7 @@ static icf_result icfi_balance_tree(icfi_sim* s, icfi_world_tree* tree, int eule
     if (euler) {
         icfi_center_products(s, tree);
     } else { /* contacts use the columns of the start */
-        icfi_find_columns(s, tree, s->motion, s->position);
+        icfi_walk_tree(s, tree, s->motion, s->position, 0, 1);
     }
     return near ? ICF_RESULT_OK : ICF_RESULT_NOT_CONVERGED;
 }
@@ -15384,8 +15370,8 @@ static int32_t icfi_constraint_rows(const icfi_sim* s, const icfi_constraint* c,
                                     const icfi_motion* motion, icfi_spatial* direction,
                                     icf_real* error, icf_vec3 point[2])
 {
-    icf_transform a = icfi_frame_now(s, c->body[0], c->frame[0], motion),
-                  b = icfi_frame_now(s, c->body[1], c->frame[1], motion);
+    icf_transform a = icfi_frame_now(s, c->body[0], &c->frame[0], motion),
+                  b = icfi_frame_now(s, c->body[1], &c->frame[1], motion);
     icf_vec3 gap = icf_vec3_sub(b.p, a.p);
     icf_mat3 axis =
         c->kind == ICF_CONSTRAINT_SLIDER ? icf_mat3_from_quat(a.q) : icf_mat3_identity();
@@ -16093,8 +16079,7 @@ static void icfi_move(icfi_sim* s)
         }
         for (k = 0; k < tree->dofs; k++) mean[k] = s->blend * v[k] + (1 - s->blend) * v0[k];
         icfi_integrate_tree(s, tree, mean, s->h, s->motion, s->position, s->motion, s->position);
-        icfi_place_tree(s, tree, s->motion, s->position);
-        icfi_find_columns(s, tree, s->motion, s->position);
+        icfi_walk_tree(s, tree, s->motion, s->position, 1, 1);
         icfi_find_speeds(s, tree, s->motion, v);
         icfi_set_speeds(s, tree, s->motion);
         for (k = tree->first; k < tree->first + tree->places; k++) {
@@ -16216,12 +16201,12 @@ static void icfi_find_end(icfi_sim* s)
     s->motion = s->end;
     icfi_move_kinematic(s);
     for (i = 0; i < s->session->trees; i++) {
-        const icfi_world_tree* tree = s->tree + i;
+        icfi_world_tree* tree = s->tree + i;
         const int32_t body = s->place[tree->first].body;
         if (!tree->single) {
             icfi_integrate_tree(s, tree, s->v + tree->dof, s->h, s->start, s->position, s->end,
                                 s->half_position);
-            icfi_place_tree(s, tree, s->end, s->half_position);
+            icfi_walk_tree(s, tree, s->end, s->half_position, 1, 0);
             continue;
         }
         icfi_drift(s, tree, s->v + tree->dof);
@@ -16915,8 +16900,7 @@ static void icfi_open_tree(icfi_sim* s, icfi_world_tree* tree)
         ICFI_MEMCPY(s->position + 4 * p->joint, s->joint[p->joint].position, 4 * sizeof(icf_real));
         ICFI_MEMCPY(s->velocity + 3 * p->joint, s->joint[p->joint].velocity, 3 * sizeof(icf_real));
     }
-    icfi_place_tree(s, tree, s->motion, s->position);
-    icfi_find_columns(s, tree, s->motion, s->position);
+    icfi_walk_tree(s, tree, s->motion, s->position, 1, 1);
     icfi_gather_velocity(s, tree, s->motion, s->velocity, s->v0 + tree->dof);
     icfi_find_speeds(s, tree, s->motion, s->v0 + tree->dof);
     icfi_set_speeds(s, tree, s->motion);
@@ -17223,7 +17207,7 @@ ICF_API icf_result icf_world_frames(const icf_world* world, icf_body a, icf_body
         if (!name.index && !name.generation) continue;
         body = icfi_find_body(world, name);
         if (!body) return ICF_RESULT_BAD_ARGUMENT;
-        frame[i] = icfi_compose(icf_transform_inverse(icfi_pose(body, &body->m)), t);
+        frame[i] = icf_transform_mul(icf_transform_inverse(icfi_pose(body, &body->m)), t);
     }
     *a_frame = frame[0];
     *b_frame = frame[1];
