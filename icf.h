@@ -5398,15 +5398,17 @@ static int icfi_all_finite(size_t n, const icf_real* x)
     icf_real sum = 0;
 #ifdef ICFI_SIMD_GNU
     const size_t lanes = sizeof(icfi_base_vector) / sizeof(icf_real);
-    icfi_base_vector a = {0}, b = {0};
+    icfi_base_vector a = {0}, b = {0}, c = {0},
+                     d = {0}; /* one sum would wait for each of its terms */
     size_t k;
-    for (; n >= 2 * lanes; n -= 2 * lanes, x += 2 * lanes) {
-        icfi_base_vector p = *(const icfi_base_vector*)(const void*)x;
-        icfi_base_vector q = *(const icfi_base_vector*)(const void*)(x + lanes);
-        a += p - p;
-        b += q - q;
+    for (; n >= 4 * lanes; n -= 4 * lanes, x += 4 * lanes) {
+        const icfi_base_vector* p = (const icfi_base_vector*)(const void*)x;
+        a += p[0] - p[0];
+        b += p[1] - p[1];
+        c += p[2] - p[2];
+        d += p[3] - p[3];
     }
-    a += b;
+    a += b + (c + d);
     for (k = 0; k < lanes; k++) sum += a[k];
 #endif
     for (; n; n--, x++) sum += *x - *x;
