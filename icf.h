@@ -3060,27 +3060,43 @@ ICFI_FORCE_INLINE void icfi_add_three(int32_t n, const icf_real* m, icf_real x0,
 }
 #endif
 
-/* to += X' Y, m x n with columns ld apart. X (rows x m) and Y (rows x n) are stored by rows; rows <= 6. */
-ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
-                                             const icf_real* y, icf_real* to, int32_t ld)
+/* sum - X' f, for `rows` numbers of f, n apart, and as many rows of X, m apart */
+ICFI_TARGET ICFI_FORCE_INLINE ICFI_V ICFI_K(icfi_less)(int32_t rows, int32_t m, const icf_real* x,
+                                                       int32_t n, const icf_real* f, ICFI_V sum)
 {
+    int32_t k;
+    if (rows == 6) {
+        const icf_real *x3 = x + 3 * m, *f3 = f + 3 * n;
+        sum = ICFI_MULSUB(ICFI_MULSUB(sum, ICFI_LOAD(x), f[0]), ICFI_LOAD(x + m), f[n]);
+        sum = ICFI_MULSUB(ICFI_MULSUB(sum, ICFI_LOAD(x + 2 * m), f[2 * n]), ICFI_LOAD(x3), f3[0]);
+        sum = ICFI_MULSUB(ICFI_MULSUB(sum, ICFI_LOAD(x3 + m), f3[n]), ICFI_LOAD(x3 + 2 * m),
+                          f3[2 * n]);
+        return sum;
+    }
+    for (k = 0; k < rows; k++) sum = ICFI_MULSUB(sum, ICFI_LOAD(x + k * m), f[k * n]);
+    return sum;
+}
+
+/* to -= X' Y, m x n with columns ld apart; with `lower` only the lower triangle counts, and not all above it
+   is written. X (rows x m) and Y (rows x n) are stored by rows; rows <= 6. The last vector of a column ends
+   with it, and may overlap the one before: it is made first. */
+ICFI_TARGET static void ICFI_K(icfi_product)(int32_t rows, int32_t m, const icf_real* x, int32_t n,
+                                             const icf_real* y, icf_real* to, int32_t ld, int lower)
+{
+    const int32_t last = m - ICFI_LANES;
     int32_t i, j, k;
-    for (j = 0; j < n; j++, to += ld) {
-        icf_real f[6];
-        int some = 0;
-        for (k = 0; k < rows; k++) {
-            f[k] = -y[k * n + j];
-            some |= f[k] != 0;
-        }
-        if (!some) continue; /* this joint moves nothing that the link reads */
-        for (i = 0; i + ICFI_LANES <= m; i += ICFI_LANES) {
-            ICFI_V sum = ICFI_LOAD(to + i);
-            for (k = 0; k < rows; k++) sum = ICFI_MULSUB(sum, ICFI_LOAD(x + k * m + i), f[k]);
-            ICFI_STORE(to + i, sum);
+    for (j = 0; j < n; j++, y++, to += ld) {
+        i = lower ? j : 0;
+        if (last >= 0) {
+            ICFI_V end = ICFI_K(icfi_less)(rows, m, x + last, n, y, ICFI_LOAD(to + last));
+            for (; i < last; i += ICFI_LANES)
+                ICFI_STORE(to + i, ICFI_K(icfi_less)(rows, m, x + i, n, y, ICFI_LOAD(to + i)));
+            ICFI_STORE(to + last, end);
+            continue;
         }
         for (; i < m; i++) {
             icf_real sum = to[i];
-            for (k = 0; k < rows; k++) sum -= x[k * m + i] * f[k];
+            for (k = 0; k < rows; k++) sum -= x[k * m + i] * y[k * n];
             to[i] = sum;
         }
     }
@@ -6473,7 +6489,7 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
 // ------------------------------------------------------------------------------------------------
 // Layer 7: the convex solver: its problem
 // >>problem
-/* Offers to those below: icfi_add_product, icfi_apply, icfi_apply_transposed, icfi_block_reals,
+/* Offers to those below: icfi_add_rows, icfi_apply, icfi_apply_transposed, icfi_block_reals,
    icfi_check_contact, icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials,
    icfi_clique_solve, icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state,
    icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever,
@@ -6481,8 +6497,8 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_lever, icfi_link_block, icfi_link_delassus, icfi_link_velocity, icfi_make_terms, icfi_mass_block,
    icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well,
    icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve, icfi_solve_at,
-   icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins, icfi_sum_sizes,
-   icfi_unit, icfi_unit_role, icfi_write_body */
+   icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins,
+   icfi_subtract_product, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
    links and couplings connect. Contacts and rows become terms, which hold everything that depends on the
@@ -6952,12 +6968,22 @@ static void icfi_apply_transposed(int32_t rows, int32_t n, const icf_real* m, co
     }
 }
 
-/* to += X' Y, as icfi_product, with the widest vectors there are */
-static void icfi_add_product(int32_t rows, int32_t m, const icf_real* x, int32_t n,
-                             const icf_real* y, icf_real* to, int32_t ld)
+/* to -= X' Y, as icfi_product, with the widest vectors there are */
+static void icfi_subtract_product(int32_t rows, int32_t m, const icf_real* x, int32_t n,
+                                  const icf_real* y, icf_real* to, int32_t ld, int lower)
 {
-    ICFI_WIDEST(icfi_product, (rows, m, x, n, y, to, ld));
+    ICFI_WIDEST(icfi_product, (rows, m, x, n, y, to, ld, lower));
     ICFI_WIDEST_END();
+}
+
+/* to += M' x, M rows x n, row-major, rows <= 6 */
+static void icfi_add_rows(int32_t rows, int32_t n, const icf_real* m, const icf_real* x,
+                          icf_real* to)
+{
+    icf_real minus[6];
+    int32_t i;
+    for (i = 0; i < rows; i++) minus[i] = -x[i];
+    icfi_subtract_product(rows, n, m, 1, minus, to, n, 0);
 }
 
 /* Writes the numbers of a lever's block, rows x 6. No entry is -0. */
@@ -7360,7 +7386,7 @@ static void icfi_clique_times(const icfi_solve* s, int32_t c, const icf_real* x,
     /* A is symmetric: its rows are its columns, six at a time */
     for (j = 0; j < n; j++) y[j] = 0;
     for (j = 0; j < n; j += 6) {
-        icfi_add_product(n - j < 6 ? n - j : 6, n, a + (size_t)j * (size_t)n, 1, x + j, y, n);
+        icfi_add_rows(n - j < 6 ? n - j : 6, n, a + (size_t)j * (size_t)n, x + j, y);
     }
 }
 
@@ -8064,9 +8090,9 @@ static ICFI_NOINLINE void icfi_assemble_blocks(const icfi_solve* s, icfi_island*
     for (b = p->link_start[link]; b < p->link_start[link + 1]; b++) {
         const int32_t cb = p->block_clique[b], nb = s->columns[b], fb = s->reads[b] - s->first[cb];
         const icf_real* block = icfi_link_block(p, link, b, s->block_at[b], room);
-        /* T = W K_b, rows x nb */
+        /* T = -W K_b, rows x nb */
         if (nb) ICFI_MEMSET(s->scratch, 0, (size_t)rows * (size_t)nb * sizeof(icf_real));
-        icfi_add_product(rows, nb, block, rows, turned, s->scratch, nb);
+        icfi_subtract_product(rows, nb, block, rows, turned, s->scratch, nb, 0);
         for (a = p->link_start[link]; a <= b; a++) {
             const int32_t ca = p->block_clique[a], na = s->columns[a],
                           fa = s->reads[a] - s->first[ca];
@@ -8077,9 +8103,11 @@ static ICFI_NOINLINE void icfi_assemble_blocks(const icfi_solve* s, icfi_island*
             if (!to) continue;
             if (ca == cb && a < b) ld = -ld; /* the lower triangle of a clique's own block */
             if (ld > 0) {
-                icfi_add_product(rows, na, other, nb, s->scratch, to + fb * ld + fa, ld);
+                to += fb * ld + fa;
+                icfi_subtract_product(rows, na, other, nb, s->scratch, to, ld, a == b);
             } else { /* the block is stored turned */
-                icfi_add_product(rows, nb, s->scratch, na, other, to - fa * ld + fb, -ld);
+                to += fb - fa * ld;
+                icfi_subtract_product(rows, nb, s->scratch, na, other, to, -ld, 0);
             }
         }
     }
@@ -8096,7 +8124,7 @@ static void icfi_gather_blocks(icfi_solve* s, int32_t link, const icf_real gamma
         if (s->lever[b].sign != 0) {
             icfi_push_lever(rows, s->lever + b, gamma, to);
         } else if (n > 8) {
-            icfi_add_product(rows, n, p->blocks + s->block_at[b], 1, gamma, to, n);
+            icfi_add_rows(rows, n, p->blocks + s->block_at[b], gamma, to);
         } else {
             icfi_apply_transposed(rows, n, p->blocks + s->block_at[b], gamma, to);
         }
@@ -8734,13 +8762,17 @@ static void icfi_assemble(icfi_solve* s, icfi_island* island, int32_t links)
 {
     const icf_problem* p = s->p;
     const size_t all = (size_t)island->unknowns;
+    const int alone = island->dense && island->cliques == 1 && !icfi_is_body(p, island->clique[0]);
     int32_t k, ld;
     if (!island->dense) {
         (void)icf_sparse_begin(&island->sparse);
+    } else if (all && alone) {
+        ICFI_MEMCPY(island->dense, p->mass + s->mass_at[island->clique[0]],
+                    all * all * sizeof(icf_real));
     } else if (all) {
         ICFI_MEMSET(island->dense, 0, all * all * sizeof(icf_real));
     }
-    for (k = 0; k < island->cliques; k++) {
+    for (k = alone; k < island->cliques; k++) {
         icf_real* to = icfi_island_block(island, k, k, 0, &ld);
         if (to) icfi_add_mass(s, island->clique[k], to, ld);
     }
