@@ -897,13 +897,21 @@ ICFI_INLINE icf_quat icf_quat_from_rotation_vector(icf_vec3 r)
     /* cos: sum (-x)^k / (2k)!, to k = 8; sin: sum (-x)^k / (2k+1)!, to k = 7. Next terms < 1e-18. For tiny
        angles, as in a step at rest: to k = 2, next terms < 1e-26 */
     if (x < ICF_R(1e-8)) {
-        c = 1 - x / 2 * (1 - x / 12);
-        s = 1 - x / 6 * (1 - x / 20);
+        c = 1 - x / 2 * (1 - x * (ICF_R(1.0) / 12));
+        s = 1 - x * (ICF_R(1.0) / 6) * (1 - x * (ICF_R(1.0) / 20));
     } else {
-        c = 1 - x / 132 * (1 - x / 182 * (1 - x / 240));
-        c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90 * c))));
-        s = 1 - x / 110 * (1 - x / 156 * (1 - x / 210));
-        s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72 * s)));
+        c = 1 -
+            x * (ICF_R(1.0) / 132) * (1 - x * (ICF_R(1.0) / 182) * (1 - x * (ICF_R(1.0) / 240)));
+        c = 1 -
+            x / 2 *
+                (1 - x * (ICF_R(1.0) / 12) *
+                         (1 - x * (ICF_R(1.0) / 30) *
+                                  (1 - x * (ICF_R(1.0) / 56) * (1 - x * (ICF_R(1.0) / 90) * c))));
+        s = 1 -
+            x * (ICF_R(1.0) / 110) * (1 - x * (ICF_R(1.0) / 156) * (1 - x * (ICF_R(1.0) / 210)));
+        s = 1 - x * (ICF_R(1.0) / 6) *
+                    (1 - x * (ICF_R(1.0) / 20) *
+                             (1 - x * (ICF_R(1.0) / 42) * (1 - x * (ICF_R(1.0) / 72) * s)));
     }
     q = icf_quat_make(s * h.x, s * h.y, s * h.z, c);
 
@@ -13801,8 +13809,8 @@ static icfi_spatial icfi_free_column(int32_t axis)
                              icf_vec3_make(six[0], six[1], six[2]));
 }
 
-/* Walks a tree from the root, whose carrier is in place. place: puts the bodies where joints at these positions
-   have them; a root without a joint is in place. columns: makes the columns of all velocities. */
+/* Walks a tree from its root; its carrier, and a root without a joint, are in place. place: puts bodies where
+   joints at these positions have them. columns: makes the columns of all velocities. */
 static void icfi_walk_tree(const icfi_sim* s, icfi_world_tree* tree, icfi_motion* motion,
                            const icf_real* position, int place, int columns)
 {
