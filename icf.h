@@ -1415,7 +1415,7 @@ typedef struct icf_problem {
        angular velocity. NULL: none is */
     const int32_t* clique_is_body;
     /* A: the block of each clique, size x size, symmetric; of a body 7 numbers: mass, inertia xx, yy, zz, xy,
-       xz, yz */
+       xz, yz. Of a tree whose velocities are numbered from the leaves to the root, branches cost less */
     const icf_real* mass;
     /* in the places of `mass`: the block as icf_dense_factor leaves it, if you have that; it must be of this
        very A. The solver makes the factor where the first number is 0, of bodies, and of all if NULL */
