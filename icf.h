@@ -14861,7 +14861,7 @@ static int icfi_turn_side(const icfi_sim* s, const icfi_touching* t)
    and keeps friction at its limit, so that all that moves on top of it takes iterations: what is not a
    rigid motion of the pair is let go, this part of it in each step, but for a small rest, so that what
    rests stands still. */
-static const icf_real icfi_anchor_relaxes = ICF_R(0.25);
+static const icf_real icfi_anchor_relaxes = ICF_R(0.1);
 static const icf_real icfi_anchor_strain = ICF_R(0.05); /* of the longest displacement */
 
 /* Brings the displacement of a touch nearer to the fit of its pair; a touch that is new takes it over, so

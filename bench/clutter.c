@@ -524,7 +524,7 @@ static void sim_open(clutter_sim* s, const clutter_case* c)
     def.world.gravity = icf_vec3_make(0, 0, -CLUTTER_GRAVITY);
     def.world.model = c->model;
     def.world.tolerance = c->tolerance;
-    def.world.settle = 1;
+    def.world.anchors = def.world.passes = 0; /* the friction of the papers */
     if (c->points) def.points = c->points;
     if (c->margin > 0) def.margin = c->margin;
     must(icf_scene_create(&s->scene, &def), "a scene");

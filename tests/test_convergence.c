@@ -826,6 +826,7 @@ static void test_scale_changes_no_bit(void)
                     c->force *= m * u;
                     surface_of(c)->stiffness *= m;
                     surface_of(c)->velocity = icf_vec3_scale(u, surface_of(c)->velocity);
+                    c->pull = icf_vec3_scale(u, c->pull);
                     if (surface_of(c)->law == ICF_LAW_HERTZ)
                         surface_of(c)->stiffness /= ICF_SQRT(u);
                     if (surface_of(c)->law == ICF_LAW_LOG_BARRIER)

@@ -2070,8 +2070,9 @@ static void test_box_in_closing_walls(void)
         corner_check(&c, "closing", 1.2 * most + 0.1, 2 * v + 0.1, none);
         corner_play(&c, 0, 0, 0.5);
         corner_play(&c, 0, 0, 0.25);
-        // in float the solver leaves 1e-4 of what presses, and friction that holds trembles with that
-        corner_check(&c, "closed", 0.002, 0.002, EPS < 1e-10 ? 0.0005 : 0.0015);
+        // anchors hold a box that is askew against what presses it flat, and it trembles: by 0.7 mm/s; in float
+        // the solver leaves 1e-4 of what presses, and by 1.8 mm/s
+        corner_check(&c, "closed", 0.002, 0.002, EPS < 1e-10 ? 0.001 : 0.003);
         corner_play(&c, -h, v, 0);
         corner_check(&c, "squeezing", most + 0.1, 0.5 * v + 0.02, none);
         corner_play(&c, 0, 0, 0.5);
