@@ -7891,44 +7891,40 @@ static int icfi_same_pair(const icf_problem* p, int32_t a, int32_t b)
     return k == n;
 }
 
-/* The velocity along the normal of a contact that would be if there were no potentials; and the normal
-   impulse there, 0 if the prediction says nothing of the contact */
-static icf_real icfi_free_approach(const icfi_contact_state* c, const icf_real* u,
-                                   icf_real* impulse)
+/* Finds the velocity along the normal that each contact of a link would have without potentials, dv[0], and
+   the normal impulse there, dv[1]: 0 if the prediction says nothing of it. Answers how many close. */
+static int32_t icfi_find_approach(icfi_solve* s, int32_t link)
 {
-    const icf_real* n = c->s + 2 * c->rows;
-    icf_real v = c->bias[2], out[3] = {0, 0, 0};
-    int32_t i;
-    for (i = 0; i < c->rows; i++) v += n[i] * u[i];
-    if (!(c->term.normal.facts & ICFI_WALL) && c->term.normal.law != ICF_LAW_CUSTOM)
-        (void)icfi_normal_law(&c->term.normal, v, 0, out);
-    *impulse = out[1];
-    return v;
+    const int32_t rows = s->p->link_rows[link], end = s->contact_start[link + 1];
+    icf_real u[6];
+    int32_t k = s->contact_start[link], count = 0, i;
+    if (k == end) return 0;
+    icfi_link_velocity(s, link, s->free, u);
+    for (; k < end; k++) {
+        icfi_contact_state* c = s->contact + s->contact_list[k];
+        icf_real v = c->bias[2], out[3] = {0, 0, 0};
+        for (i = 0; i < rows; i++) v += c->s[2 * rows + i] * u[i];
+        if (!(c->term.normal.facts & ICFI_WALL) && c->term.normal.law != ICF_LAW_CUSTOM)
+            (void)icfi_normal_law(&c->term.normal, v, 0, out);
+        c->dv[0] = v;
+        c->dv[1] = out[1];
+        count += out[1] > 0;
+    }
+    return count;
 }
 
 /* n = law(v + w n): the impulse of one contact that slows down by w for each N s. From v on, Newton's method
    comes nearer to the answer from one side, as the law is convex. */
 static icf_real icfi_stopping_impulse(const icf_normal* law, icf_real v, icf_real w)
 {
-    icf_real x = v, out[3];
+    icf_real x = v, out[3], step = 1;
     int i;
-    for (i = 0; i < 6; i++) {
+    for (i = 0; i < 8 && step > ICF_R(1e-4) * (x - v); i++) {
         (void)icfi_normal_law(law, x, 0, out);
-        x += (out[1] - (x - v) / w) / (1 / w - out[2]);
+        step = (out[1] - (x - v) / w) / (1 / w - out[2]);
+        x += step;
     }
     return (x - v) / w;
-}
-
-static int32_t icfi_count_closing(const icfi_solve* s, int32_t link)
-{
-    icf_real u[6], impulse;
-    int32_t k, count = 0;
-    icfi_link_velocity(s, link, s->free, u);
-    for (k = s->contact_start[link]; k < s->contact_start[link + 1]; k++) {
-        (void)icfi_free_approach(s->contact + s->contact_list[k], u, &impulse);
-        count += impulse > 0;
-    }
-    return count;
 }
 
 /* The sums over the links of a pair: contacts that close, their predicted impulses, their limits so far */
@@ -7937,40 +7933,49 @@ typedef struct icfi_approach {
     icf_real predicted, limits;
 } icfi_approach;
 
+/* BOUND: at most what stops a contact, in no time; most pairs need no more. EXACT: what stops it. SET: and
+   raises its limit of friction to that. */
+typedef enum icfi_prediction {
+    ICFI_PREDICT_BOUND,
+    ICFI_PREDICT_EXACT,
+    ICFI_PREDICT_SET
+} icfi_prediction;
+
 /* Goes through the contacts of a link that close, all->closing of them in the pair, which share the work of
-   stopping it. Adds up their impulses, or, with `set`, raises their limits of friction to these. */
-static void icfi_predict_link(icfi_solve* s, int32_t link, int set, icfi_approach* all)
+   stopping it, and adds up their impulses. */
+static void icfi_predict_link(icfi_solve* s, int32_t link, icfi_prediction how, icfi_approach* all)
 {
     const int32_t rows = s->p->link_rows[link], first = s->contact_start[link],
                   end = s->contact_start[link + 1];
-    icf_real u[6], push[6] = {0, 0, 0, 0, 0, 0}, w[36], impulse, v;
+    icf_real push[6] = {0, 0, 0, 0, 0, 0}, slowed[6], w[36];
     int32_t closing = 0, k, i, j;
-    if (first == end) return;
-    icfi_link_velocity(s, link, s->free, u);
     for (k = first; k < end; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        (void)icfi_free_approach(c, u, &impulse);
-        if (!(impulse > 0)) continue;
+        if (!(c->dv[1] > 0)) continue;
         for (i = 0; i < rows; i++) push[i] += c->s[2 * rows + i];
         closing++;
     }
     if (!closing) return;
     icfi_link_delassus(s, link, w);
+    for (i = 0; i < rows; i++) {
+        slowed[i] = 0;
+        for (j = 0; j < rows; j++) slowed[i] += w[i * rows + j] * push[j];
+    }
     for (k = first; k < end; k++) {
         const icfi_contact_state* c = s->contact + s->contact_list[k];
-        icf_real slows = 0;
-        v = icfi_free_approach(c, u, &impulse);
-        if (!(impulse > 0)) continue;
-        for (i = 0; i < rows; i++) {
-            for (j = 0; j < rows; j++) slows += c->s[2 * rows + i] * w[i * rows + j] * push[j];
-        }
+        icf_real slows = 0, impulse;
+        if (!(c->dv[1] > 0)) continue;
+        for (i = 0; i < rows; i++) slows += c->s[2 * rows + i] * slowed[i];
         slows *= (icf_real)all->closing / (icf_real)closing;
         if (!(slows > 0)) continue;
-        impulse = icfi_stopping_impulse(&c->term.normal, v, slows);
+        impulse = how == ICFI_PREDICT_BOUND && (c->term.normal.facts & ICFI_KINK)
+                      ? (c->term.normal.vhat - c->dv[0]) / slows
+                      : icfi_stopping_impulse(&c->term.normal, c->dv[0], slows);
         if (!icfi_finite(impulse)) continue;
         all->predicted += impulse;
         all->limits += c->term.impulse0;
-        if (set && impulse > c->term.impulse0) icfi_set_limit(s, s->contact_list[k], impulse);
+        if (how == ICFI_PREDICT_SET && impulse > c->term.impulse0)
+            icfi_set_limit(s, s->contact_list[k], impulse);
     }
 }
 
@@ -7983,11 +7988,15 @@ static ICFI_NOINLINE void icfi_predict_limits(icfi_solve* s)
     int32_t first, end, link;
     for (first = 0; first < s->p->links; first = end) {
         icfi_approach all = {0, 0, 0};
+        int how = ICFI_PREDICT_BOUND;
         for (end = first; end < s->p->links && icfi_same_pair(s->p, first, end); end++)
-            all.closing += icfi_count_closing(s, end);
-        for (link = first; link < end; link++) icfi_predict_link(s, link, 0, &all);
-        if (!(all.predicted > icfi_blow * all.limits)) continue;
-        for (link = first; link < end; link++) icfi_predict_link(s, link, 1, &all);
+            all.closing += icfi_find_approach(s, end);
+        for (; how <= ICFI_PREDICT_SET; how++) {
+            all.predicted = all.limits = 0;
+            for (link = first; link < end; link++)
+                icfi_predict_link(s, link, (icfi_prediction)how, &all);
+            if (!(all.predicted > icfi_blow * all.limits)) break;
+        }
     }
 }
 
@@ -14764,26 +14773,26 @@ static icf_vec3 icfi_half_turn_back(const icfi_sim* s, int32_t body, icf_vec3 wa
 static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf_vec3 on[2],
                                   icf_vec3 n)
 {
-    icf_vec3 here[2], way[2], x;
+    icf_vec3 way[2], x;
     int32_t k;
     int rolled = 1;
+    for (k = 0; k < 2; k++)
+        way[k] = icf_vec3_sub(on[k], icfi_place_of(s, t->body[k], t->anchor.at[k]));
     for (k = 0; k < 2; k++) {
-        here[k] = icfi_point_on(s, t->body[k], on[k]);
-        way[k] = icf_vec3_sub(here[k], t->anchor.at[k]);
-    }
-    for (k = 0; k < 2; k++) {
-        const icf_real lever =
-            icfi_anchor_rolls * icfi_anchor_rolls * icf_vec3_dot(here[k], here[k]);
+        icf_vec3 r;
+        icf_real lever;
         if (t->body[k] < 0 || !icfi_is_dynamic(s->body + t->body[k])) continue;
+        r = icf_vec3_sub(on[k], s->motion[t->body[k]].x);
+        lever = icfi_anchor_rolls * icfi_anchor_rolls * icf_vec3_dot(r, r);
         rolled &= icf_vec3_dot(way[0], way[0]) > lever && icf_vec3_dot(way[1], way[1]) > lever;
     }
-    for (k = 0; k < 2; k++) way[k] = icfi_direction_of(s, t->body[k], way[k]);
     t->wanders = icf_vec3_dot(way[1], way[1]) > icf_vec3_dot(way[0], way[0]);
     if (!rolled) return icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
-    for (k = 0; k < 2; k++) way[k] = icfi_arc(icfi_half_turn_back(s, t->body[k], way[k], n), n);
+    for (k = 0; k < 2; k++) {
+        way[k] = icfi_arc(icfi_half_turn_back(s, t->body[k], way[k], n), n);
+        t->anchor.at[k] = icfi_point_on(s, t->body[k], on[k]);
+    }
     x = icf_vec3_sub(way[0], way[1]);
-    t->anchor.at[0] = here[0];
-    t->anchor.at[1] = here[1];
     icfi_shift_anchor(s, t, icf_vec3_scale(-1, x));
     return x;
 }
@@ -14946,21 +14955,24 @@ static void icfi_follow_anchor(icfi_sim* s, int32_t i)
     const icf_contact_result* r = &t->out.contact;
     const icf_surface* f = s->surface + s->touch[i].contact.surface;
     const icf_real vx = r->velocity.x, vy = r->velocity.y, fast = icfi_anchor_holds * r->stick;
+    const int slips = vx * vx + vy * vy > fast * fast,
+              carries = f->velocity.x != 0 || f->velocity.y != 0 || f->velocity.z != 0;
     icf_real stick;
-    icf_vec3 axes[3], way;
+    icf_vec3 axes[3];
     if (!icfi_can_stick(s, i)) return;
     if (t->anchor.stick == 0 && !(r->impulse.z > 0) && !(r->lag.limit > 0)) return;
-    (void)icfi_contact_frame(f->tangent, s->touch[i].contact.normal, axes);
     stick = r->stick > 0 ? r->stick : ICF_FABS(t->anchor.stick);
     t->anchor.stick = icfi_min(stick, icfi_anchor_most * f->slip_tolerance);
+    if (!slips && !carries && !icfi_spins(f)) return;
+    (void)icfi_contact_frame(f->tangent, s->touch[i].contact.normal, axes);
     /* fast, and away from where it stuck: not what comes back, or is turned by its holder */
-    if (vx * vx + vy * vy > fast * fast &&
-        vx * icf_vec3_dot(axes[0], t->slid) + vy * icf_vec3_dot(axes[1], t->slid) > 0)
+    if (slips && vx * icf_vec3_dot(axes[0], t->slid) + vy * icf_vec3_dot(axes[1], t->slid) > 0)
         t->anchor.stick = -t->anchor.stick;
     if (icfi_spins(f)) icfi_follow_turn(s, t, axes);
     /* a belt carries its side of the anchor along */
-    way = icfi_tangential(f->velocity, axes[2]);
-    if (way.x != 0 || way.y != 0 || way.z != 0) icfi_shift_anchor(s, t, icf_vec3_scale(-s->h, way));
+    if (carries) {
+        icfi_shift_anchor(s, t, icf_vec3_scale(-s->h, icfi_tangential(f->velocity, axes[2])));
+    }
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ UTIL_UNUSED static void random_contact(icf_contact* c, int features, int rows)
             icf_vec3_make(R(random_below(3) ? 0 : random_between(-0.1, 0.1)), 0, 0);
     }
     /* of every other one, without a draw */
-    if (surface_of(c)->friction > R(0.4)) c->pull = icf_vec3_make(10 * c->distance, R(0.01), 5);
+    if (surface_of(c)->friction > R(0.4)) c->pull = icf_vec3_make(c->distance, R(0.002), R(0.003));
 }
 
 UTIL_UNUSED static void random_rows(scene* s, int32_t link, int32_t rows)

@@ -42,6 +42,7 @@ typedef struct piece { /* a contact or a row, in all velocities */
     wide j[3][MOST_UNKNOWNS], bias[3];
     wide w;     /* inverse effective mass */
     wide v0[3]; /* before the step */
+    wide pull[3];
 } piece;
 
 typedef struct second_opinion {
@@ -264,7 +265,6 @@ UTIL_UNUSED static void opinion_make(const scene* s)
     o->count = s->p.contacts + s->p.rows;
     for (i = 0; i < o->count; i++) {
         piece* p = &o->pieces[i];
-        wide pull[2] = {0};
         if (i < s->p.contacts) {
             const icf_contact* contact = &s->contact[i];
             wide d[3][3] = {{0}}, point[3] = {0}, surface[3] = {0}, extra[3];
@@ -283,7 +283,7 @@ UTIL_UNUSED static void opinion_make(const scene* s)
             }
             vec3_wide(contact->pull, extra);
             for (k = 0; k < 2; k++) {
-                for (j = 0; j < 3; j++) pull[k] += d[k][j] * extra[j];
+                for (j = 0; j < 3; j++) p->pull[k] += d[k][j] * extra[j];
             }
         } else {
             p->row = &s->row[i - s->p.contacts];
@@ -298,7 +298,7 @@ UTIL_UNUSED static void opinion_make(const scene* s)
             p->v0[k] = p->bias[k];
             for (j = 0; j < n; j++) p->v0[k] += p->j[k][j] * (wide)s->v_last[j];
         }
-        for (k = 0; p->contact && k < 2; k++) p->bias[k] += pull[k];
+        for (k = 0; k < 2; k++) p->bias[k] += p->pull[k];
     }
 }
 
