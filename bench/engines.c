@@ -110,7 +110,8 @@ static engine* own_create(const engine_kind* kind, double dt, double friction)
     o->base.kind = kind;
     o->dt = dt;
     o->friction = friction;
-    if (plain) def.world.anchors = def.world.settle = def.world.passes = 0; /* friction as in the papers */
+    if (plain)
+        def.world.anchors = def.world.settle = def.world.passes = 0; /* friction as in the papers */
     must(o, icf_scene_create(&o->scene, &def), "icf_scene_create");
     return &o->base;
 }

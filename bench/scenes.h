@@ -264,7 +264,7 @@ static inline icf_result scene_begin(scene* s, const scene_def* def)
 {
     const icf_body ground = {0, 0};
     const icf_quat upright = scene_quat(1, 0, SCENE_PI / 2); // x stays, y turns to z, z to -y
-    icf_world_def wd = icf_default_world_def(); // with the friction of the papers:
+    icf_world_def wd = icf_default_world_def();              // with the friction of the papers:
     icf_body_def bd = icf_default_body_def();
     icf_result result;
     double q[3] = {0, 0, 0}, v[3] = {0, 0, 0}, side = 0;

@@ -1016,8 +1016,9 @@ static void test_pile_rests(void)
         }
         for (i = 0; i < 40; i++) {
             const double x = random_between(-0.1, 0.1), y = random_between(-0.1, 0.1);
-            icf_transform pose = place_at(x + (i & 1 ? 0.22 : -0.22), y + (i & 2 ? 0.22 : -0.22),
-                                          0.2 + 0.3 * (i / 4));
+            const int layer = i / 4;
+            icf_transform pose =
+                place_at(x + (i & 1 ? 0.22 : -0.22), y + (i & 2 ? 0.22 : -0.22), 0.2 + 0.3 * layer);
             pose.q = random_turn();
             (void)add(&s, &m, icf_box(R(0.1), R(0.1), R(0.1)), 1000, pose);
         }
