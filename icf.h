@@ -61,7 +61,7 @@
    body a velocity: what hangs on one that icf_body_set_pose moves follows slowly.
 
    icf_scene_save, or icf_world_save for a world alone, copies what the future depends on: about 300 bytes a
-   body, 144 a contact and 240 a collider. Once loaded it continues with the same bits, in any world with
+   body, 152 a contact and 240 a collider. Once loaded it continues with the same bits, in any world with
    room, on any machine of the same byte order. For rollback save each frame; icf_scene_hash and
    icf_world_hash tell two states apart.
 
@@ -79,10 +79,10 @@
        dt sqrt(k / m)     0.03    0.1     0.3     1       3
        restitution        0.95    0.85    0.63    0.25    0.05
 
-   Rest: what friction holds, stays. A contact remembers where it stuck (`anchors` of icf_world_def), piles
-   come to rest (`settle`), and there is friction in the step of a blow as well (`passes`). What rests takes
-   no iteration. Friction holds up to 0.9965 of its limit. Without these three, all 0, sticking contacts creep
-   as in the papers, at slip_tolerance when friction is at 0.7 of its limit.
+   Rest: what friction holds, stays, up to 0.9965 of its limit. A contact remembers where it stuck (`anchors`
+   of icf_world_def), piles come to rest (`settle`), and there is friction already in the step in which things
+   hit (`passes`). In double and in equal steps, what rests takes no iteration. With these three at 0 sticking
+   contacts creep as in the papers, at slip_tolerance, 1e-4 m/s, when friction is at 0.7 of its limit.
 
 
    2  A ROBOT
@@ -1278,10 +1278,12 @@ typedef struct icf_contact {
     icf_real weight;
     icf_real effective_mass_inverse; /* w, 1/kg; 0, the default: computed from the link */
 
-    /* Friction acts as if the contact slipped faster by `pull`, across the normal, m/s, and turned faster by
-       `twist`, rad/s, for torsion and rolling. A contact that remembers how far it was displaced since it
-       stuck pulls back to there by that displacement over a time of a few steps. Velocities, modes and
-       energies that are reported are without these. Default 0 */
+    /* Velocities that friction sees on top of those of the contact: `pull`, m/s, across the normal, and
+       `twist`, rad/s, for torsion and rolling; in the axes of the link. With them friction holds a
+       place: remember where the contact was made, and give as pull its displacement since then over 3
+       dt, but at most 12 slip_tolerance; if it would be more, move the remembered place along. A
+       world with `anchors` does this, and adds it to what you set. What is reported is without them.
+       Default 0 */
     icf_vec3 pull, twist;
     /* the impulse to expect along t1, t2, normal, N s: that of the same contact in the step before. The
        solve begins there; it changes nothing else. Default 0 */
@@ -1488,10 +1490,12 @@ typedef struct icf_options {
     icf_real energy;    /* or at a certificate of this, J; default 0: only by the tolerance */
     int32_t iterations; /* budgets for each island; defaults 1000 */
     int32_t factorizations;
-    /* Lagged friction, torsion and rolling are limited by a normal impulse that is known before the solve. 0,
-       the default: gamma_n0, as in the papers; there is no friction in the step in which a contact is made.
-       1: at least what stops the pair's approach within the step. 2 and more: an island where normal impulses
-       come out far from that is solved again with those found, up to so many solves */
+    /* Lagged friction, torsion and rolling are limited by a normal impulse that is known before the
+       solve. 0, the default: gamma_n0, as in the papers; what lands keeps its speed along the ground
+       for that step. 1: if a pair comes together so fast that this is far too little, what stops it
+       within the step. 2 and more: islands whose normal impulses come out far from these limits are
+       solved again, with those found, in at most so many solves. 2 is best where things land, are
+       thrown or are gripped */
     int32_t passes;
     /* 1: always conjugate gradients; 0, the default: if memory is short; -1: never, a solve with too little
        memory is refused (TOO_SMALL) */
@@ -1537,8 +1541,8 @@ typedef struct icf_stats {
     icf_real gradient;    /* |D grad| */
     icf_real momentum_error; /* of the worst island */
     icf_real rounding;       /* after FLOOR or SHORT: the error that rounding alone explains */
-    /* with passes: the sum of |normal impulse - limit of friction| over the sum of normal impulses, of the
-       worst island */
+    /* with passes, else 0: how far limits of friction are from normal impulses, as a part of these, in
+       the worst island. 0.1: friction is off by a tenth. Large where hardly anything presses */
     icf_real limit_error;
     /* Workspace size with which every island could be factored. An island that starts at its minimum, as at
        rest, takes no matrix: it is counted without a factor here, and by icf_workspace_reserve with one. */
@@ -1590,7 +1594,7 @@ ICF_API icf_result icf_solve(const icf_problem* problem, const icf_options* opti
 
 typedef enum icf_mode {
     ICF_MODE_OPEN, /* no normal force */
-    /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, with SAP up to all of it */
+    /* slip below e of slip_tolerance: friction is up to 0.7 of its limit, with SAP or `pull` up to all */
     ICF_MODE_STICK,
     ICF_MODE_SLIP /* faster. `share` near 1 marks creep on a slope beyond the friction angle */
 } icf_mode;
@@ -1755,11 +1759,12 @@ typedef struct icf_world_def {
        steps on contacts that have parted slowly. Default 1 */
     int32_t settle;
     /* 1: touches with an id, and dry friction of joints, remember where they stuck and hold there, without
-       creep; icf_world_save stores that, in 80 bytes a contact. 0: they creep, as in the papers. Default 1 */
+       creep; icf_world_save stores that, in 88 bytes a contact. 0: they creep. Default 1. For the friction of
+       the papers set this, `settle` and `passes` to 0 */
     int32_t anchors;
     icf_real tolerance; /* of the solver; default as in icf_options */
     int32_t iterations; /* likewise */
-    int32_t passes;     /* likewise; but 2 */
+    int32_t passes;     /* of the solver; default 2 */
     int32_t cookie;     /* private */
 } icf_world_def;
 
@@ -6501,11 +6506,11 @@ ICF_API int icf_row_evaluate(const icf_row_term* term, icf_real u, icf_real* cos
    icfi_check_contact, icfi_check_lever, icfi_check_motion, icfi_check_pattern, icfi_check_potentials,
    icfi_clique_solve, icfi_clique_times, icfi_columns, icfi_contact_map, icfi_contact_state,
    icfi_factor_masses, icfi_find_islands, icfi_find_scales, icfi_first_column, icfi_has_lever,
-   icfi_has_levers, icfi_is_body, icfi_island, icfi_island_at, icfi_island_layout, icfi_least_bytes,
-   icfi_lever, icfi_link_block, icfi_link_delassus, icfi_link_velocity, icfi_make_terms, icfi_mass_block,
-   icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link, icfi_reads_well,
-   icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve, icfi_solve_at,
-   icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins,
+   icfi_has_levers, icfi_has_limit, icfi_is_body, icfi_island, icfi_island_at, icfi_island_layout,
+   icfi_least_bytes, icfi_lever, icfi_link_block, icfi_link_delassus, icfi_link_velocity, icfi_make_terms,
+   icfi_mass_block, icfi_mass_reals, ICFI_OPTIONS_COOKIE, icfi_push_lever, icfi_read_lever, icfi_read_link,
+   icfi_reads_well, icfi_refuse, icfi_reorder, icfi_row_state, icfi_set_limit, icfi_sizes, icfi_solve,
+   icfi_solve_at, icfi_solve_layout, icfi_solve_point, ICFI_SOLVED, icfi_sort_potentials, icfi_spins,
    icfi_subtract_product, icfi_sum_sizes, icfi_unit, icfi_unit_role, icfi_write_body */
 
 /* The caller's arrays are checked once, when a call begins, and cut into islands: groups of cliques that
@@ -7777,6 +7782,12 @@ static void icfi_limit_spin(const icf_surface* f, icfi_contact_state* c)
     c->eps[1] = icfi_max(f->spin_tolerance, eps * c->torsion);
 }
 
+/* Whether a contact has friction that is limited by a normal impulse known before the solve */
+static int icfi_has_limit(const icfi_contact_state* c)
+{
+    return (c->term.model == ICF_MODEL_LAGGED && c->term.mu1 + c->term.mu2 > 0) || c->spins;
+}
+
 static void icfi_set_limit(const icfi_solve* s, int32_t contact, icf_real limit)
 {
     const icf_surface* f = s->p->surface + s->p->contact[contact].surface;
@@ -7904,7 +7915,8 @@ static int32_t icfi_find_approach(icfi_solve* s, int32_t link)
         icfi_contact_state* c = s->contact + s->contact_list[k];
         icf_real v = c->bias[2], out[3] = {0, 0, 0};
         for (i = 0; i < rows; i++) v += c->s[2 * rows + i] * u[i];
-        if (!(c->term.normal.facts & ICFI_WALL) && c->term.normal.law != ICF_LAW_CUSTOM)
+        if (icfi_has_limit(c) && !(c->term.normal.facts & ICFI_WALL) &&
+            c->term.normal.law != ICF_LAW_CUSTOM)
             (void)icfi_normal_law(&c->term.normal, v, 0, out);
         c->dv[0] = v;
         c->dv[1] = out[1];
@@ -7919,7 +7931,7 @@ static icf_real icfi_stopping_impulse(const icf_normal* law, icf_real v, icf_rea
 {
     icf_real x = v, out[3], step = 1;
     int i;
-    for (i = 0; i < 8 && step > ICF_R(1e-4) * (x - v); i++) {
+    for (i = 0; i < 8 && step > ICFI_EPSILON * (x - v); i++) {
         (void)icfi_normal_law(law, x, 0, out);
         step = (out[1] - (x - v) / w) / (1 / w - out[2]);
         x += step;
@@ -7945,37 +7957,42 @@ typedef enum icfi_prediction {
    stopping it, and adds up their impulses. */
 static void icfi_predict_link(icfi_solve* s, int32_t link, icfi_prediction how, icfi_approach* all)
 {
-    const int32_t rows = s->p->link_rows[link], first = s->contact_start[link],
-                  end = s->contact_start[link + 1];
-    icf_real push[6] = {0, 0, 0, 0, 0, 0}, slowed[6], w[36];
-    int32_t closing = 0, k, i, j;
-    for (k = first; k < end; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        if (!(c->dv[1] > 0)) continue;
-        for (i = 0; i < rows; i++) push[i] += c->s[2 * rows + i];
-        closing++;
-    }
+    const int32_t rows = s->p->link_rows[link], end = s->contact_start[link + 1];
+    icf_real w[36], slowed[6], share;
+    int32_t first = s->contact_start[link], closing = 0, run, k, i, j;
+    for (k = first; k < end; k++) closing += s->contact[s->contact_list[k]].dv[1] > 0;
     if (!closing) return;
+    share = (icf_real)all->closing / (icf_real)closing; /* of all links of the pair */
     icfi_link_delassus(s, link, w);
-    for (i = 0; i < rows; i++) {
-        slowed[i] = 0;
-        for (j = 0; j < rows; j++) slowed[i] += w[i * rows + j] * push[j];
-    }
-    for (k = first; k < end; k++) {
-        const icfi_contact_state* c = s->contact + s->contact_list[k];
-        icf_real slows = 0, impulse;
-        if (!(c->dv[1] > 0)) continue;
-        for (i = 0; i < rows; i++) slows += c->s[2 * rows + i] * slowed[i];
-        slows *= (icf_real)all->closing / (icf_real)closing;
-        if (!(slows > 0)) continue;
-        impulse = how == ICFI_PREDICT_BOUND && (c->term.normal.facts & ICFI_KINK)
-                      ? (c->term.normal.vhat - c->dv[0]) / slows
-                      : icfi_stopping_impulse(&c->term.normal, c->dv[0], slows);
-        if (!icfi_finite(impulse)) continue;
-        all->predicted += impulse;
-        all->limits += c->term.impulse0;
-        if (how == ICFI_PREDICT_SET && impulse > c->term.impulse0)
-            icfi_set_limit(s, s->contact_list[k], impulse);
+    for (; first < end; first = run) {
+        icf_real push[6] = {0, 0, 0, 0, 0, 0};
+        const icf_real* n = s->contact[s->contact_list[first]].s + 2 * rows;
+        /* a floor and a wall, of one body, do not share the work: a run of one normal does */
+        for (run = first; run < end; run++) {
+            const icfi_contact_state* c = s->contact + s->contact_list[run];
+            const icf_real* m = c->s + 2 * rows;
+            if (!(n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > ICF_R(0.9)) && run > first) break;
+            for (i = 0; c->dv[1] > 0 && i < rows; i++) push[i] += m[i];
+        }
+        for (i = 0; i < rows; i++) {
+            slowed[i] = 0;
+            for (j = 0; j < rows; j++) slowed[i] += w[i * rows + j] * push[j];
+        }
+        for (k = first; k < run; k++) {
+            const icfi_contact_state* c = s->contact + s->contact_list[k];
+            icf_real slows = 0, impulse;
+            if (!(c->dv[1] > 0)) continue;
+            for (i = 0; i < rows; i++) slows += share * (c->s[2 * rows + i] * slowed[i]);
+            if (!(slows > 0)) continue;
+            impulse = how == ICFI_PREDICT_BOUND && (c->term.normal.facts & ICFI_KINK)
+                          ? (c->term.normal.vhat - c->dv[0]) / slows
+                          : icfi_stopping_impulse(&c->term.normal, c->dv[0], slows);
+            if (!icfi_finite(impulse)) continue;
+            all->predicted += impulse;
+            all->limits += c->term.impulse0;
+            if (how == ICFI_PREDICT_SET && impulse > c->term.impulse0)
+                icfi_set_limit(s, s->contact_list[k], impulse);
+        }
     }
 }
 
@@ -11287,11 +11304,9 @@ static icf_real icfi_limits_off(const icfi_solve* s, const icfi_island* island, 
             const int32_t contact = s->contact_list[j];
             icfi_contact_state* c = s->contact + contact;
             const icf_real n = icfi_max(c->price.impulse[2] + c->term.adhesion, 0);
-            if ((c->term.model != ICF_MODEL_LAGGED || !(c->term.mu1 + c->term.mu2 > 0)) &&
-                !c->spins)
-                continue;
+            if (!icfi_has_limit(c)) continue;
             off += ICF_FABS(n - c->term.impulse0);
-            all += n;
+            all += icfi_max(n, c->term.impulse0);
             if (!take) continue;
             ICFI_MEMCPY(c->guess, c->price.impulse, sizeof c->guess);
             icfi_set_limit(s, contact, n);
@@ -12321,7 +12336,8 @@ typedef struct icfi_anchor {
     icf_vec3 at[2]; /* the points of A and B that were together, from their centres */
     /* how far B has turned since, relative to A, for torsion and rolling; in the axes of icfi_turn_side */
     icf_vec3 turn;
-    icf_real stick; /* the slip up to which it sticks, m/s; below 0: it slips; 0: no anchor */
+    icf_real stick;   /* the slip up to which it sticks, m/s; below 0: it slips; 0: no anchor */
+    icf_real carried; /* how fast the last step ran against its displacement, m/s */
 } icfi_anchor;
 
 /* A contact that acted in the last step. After these in the table: contacts whose friction could have
@@ -12397,7 +12413,7 @@ typedef struct icfi_touching {
     icf_real normal_impulse;
     icfi_anchor anchor;
     icf_vec3 slid, turned; /* how far B is from where it stuck, in the axes of the world */
-    int32_t wanders;       /* the side on which the contact has moved more since, 0 or 1 */
+    icf_real wanders;      /* the part of its way since then that the contact made on B, squared */
     icf_touch_result out;  /* what icf_world_get_touch answers */
 } icfi_touching;
 
@@ -13577,6 +13593,8 @@ static void icfi_load_motion(icfi_sim* s)
         ICFI_MEMCPY(s->position + 4 * i, s->joint[i].position, sizeof s->joint[i].position);
         ICFI_MEMCPY(s->velocity + 3 * i, s->joint[i].velocity, sizeof s->joint[i].velocity);
         ICFI_MEMCPY(s->slid + 3 * i, s->joint[i].slid, sizeof s->joint[i].slid);
+        if (!s->header->anchors || !(s->joint[i].dry_friction > 0))
+            ICFI_MEMSET(s->slid + 3 * i, 0, sizeof s->joint[i].slid);
     }
     for (i = 0; i < s->header->end[ICFI_CONSTRAINTS]; i++)
         ICFI_MEMCPY(s->tension + 6 * i, s->constraint[i].force, sizeof s->constraint[i].force);
@@ -14719,6 +14737,7 @@ static const icf_real icfi_anchor_slides = 2;
 /* e grows with the normal impulse, but only this many slip tolerances count: an anchor must not take up the
    energy of a blow */
 static const icf_real icfi_anchor_most = 10;
+static const icf_real icfi_anchor_carried = 1000; /* likewise: 0.1 m/s, of 12 m/s^2 at 60 Hz */
 /* a contact has rolled if it has moved on both surfaces by more than this part of its levers */
 static const icf_real icfi_anchor_rolls = ICF_R(0.002);
 
@@ -14753,18 +14772,36 @@ static icf_vec3 icfi_arc(icf_vec3 chord, icf_vec3 n)
     return icf_vec3_scale((1 + q) / f, across); /* a / sin a, by the fraction for the arc tangent */
 }
 
-/* Moves a touch's anchor by x on A, or as much back on B: on the side where the contact wanders */
+/* The longest displacement of a touch that holds, or that slides. What is carried in an arc leaves it
+   along its tangent in each step, and has to run back as fast: friction sees the sum, so that much is
+   added. */
+static icf_real icfi_longest_slid(const icfi_sim* s, const icfi_touching* t)
+{
+    const icf_real stick = t->anchor.stick;
+    return ((stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick + t->anchor.carried) *
+           icfi_anchor_steps * s->h;
+}
+
+/* Moves a touch's anchor by x on A, or as much back on B: on the side where the contact wanders, or on
+   both in proportion */
 static void icfi_shift_anchor(const icfi_sim* s, icfi_touching* t, icf_vec3 x)
 {
-    const int k = t->wanders;
-    const icf_vec3 p = icfi_place_of(s, t->body[k], t->anchor.at[k]);
-    t->anchor.at[k] = icfi_point_on(s, t->body[k], icf_vec3_add_scaled(p, k ? -1 : 1, x));
+    int32_t k;
+    for (k = 0; k < 2; k++) {
+        const icf_real share = k ? -t->wanders : 1 - t->wanders;
+        icf_vec3 p;
+        if (share == 0) continue;
+        p = icf_vec3_add_scaled(icfi_place_of(s, t->body[k], t->anchor.at[k]), share, x);
+        t->anchor.at[k] = icfi_point_on(s, t->body[k], p);
+    }
 }
 
 /* A way on a body that turned about the normal while it was made: as it was half way through the step */
 static icf_vec3 icfi_half_turn_back(const icfi_sim* s, int32_t body, icf_vec3 way, icf_vec3 n)
 {
-    const icf_real turn = body < 0 ? 0 : icf_vec3_dot(s->motion[body].w, n) * s->h / 2;
+    const icf_real h =
+        s->substep ? 0 : s->h * (icf_real)s->parts; /* in a step, touches stay on a body */
+    const icf_real turn = body < 0 ? 0 : icf_vec3_dot(s->motion[body].w, n) * h / 2;
     return icf_vec3_add_scaled(way, -turn, icf_vec3_cross(n, way));
 }
 
@@ -14774,34 +14811,27 @@ static icf_vec3 icfi_displacement(const icfi_sim* s, icfi_touching* t, const icf
                                   icf_vec3 n)
 {
     icf_vec3 way[2], x;
+    icf_real far[2], least = ICF_REAL_MAX, most = 100 * icfi_longest_slid(s, t);
     int32_t k;
-    int rolled = 1;
-    for (k = 0; k < 2; k++)
-        way[k] = icf_vec3_sub(on[k], icfi_place_of(s, t->body[k], t->anchor.at[k]));
     for (k = 0; k < 2; k++) {
         icf_vec3 r;
-        icf_real lever;
+        way[k] = icf_vec3_sub(on[k], icfi_place_of(s, t->body[k], t->anchor.at[k]));
+        far[k] = icf_vec3_dot(way[k], way[k]);
         if (t->body[k] < 0 || !icfi_is_dynamic(s->body + t->body[k])) continue;
         r = icf_vec3_sub(on[k], s->motion[t->body[k]].x);
-        lever = icfi_anchor_rolls * icfi_anchor_rolls * icf_vec3_dot(r, r);
-        rolled &= icf_vec3_dot(way[0], way[0]) > lever && icf_vec3_dot(way[1], way[1]) > lever;
+        least = icfi_min(least, icf_vec3_dot(r, r));
     }
-    t->wanders = icf_vec3_dot(way[1], way[1]) > icf_vec3_dot(way[0], way[0]);
-    if (!rolled) return icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
-    for (k = 0; k < 2; k++) {
-        way[k] = icfi_arc(icfi_half_turn_back(s, t->body[k], way[k], n), n);
-        t->anchor.at[k] = icfi_point_on(s, t->body[k], on[k]);
-    }
+    least *= icfi_anchor_rolls * icfi_anchor_rolls;
+    t->wanders = far[0] + far[1] > 0 ? far[1] / (far[0] + far[1]) : ICF_R(0.5);
+    x = icfi_tangential(icf_vec3_sub(way[0], way[1]), n);
+    if (icf_vec3_dot(x, x) <= most * most && (far[0] <= least || far[1] <= least)) return x;
+    for (k = 0; k < 2; k++) t->anchor.at[k] = icfi_point_on(s, t->body[k], on[k]);
+    /* so far in one step, it has been put elsewhere, or slides: a new anchor */
+    if (!(icf_vec3_dot(x, x) <= most * most)) return icf_vec3_make(0, 0, 0);
+    for (k = 0; k < 2; k++) way[k] = icfi_arc(icfi_half_turn_back(s, t->body[k], way[k], n), n);
     x = icf_vec3_sub(way[0], way[1]);
     icfi_shift_anchor(s, t, icf_vec3_scale(-1, x));
     return x;
-}
-
-/* The longest displacement of a touch that holds, or that slides */
-static icf_real icfi_longest_slid(const icfi_sim* s, const icfi_touching* t)
-{
-    const icf_real stick = t->anchor.stick;
-    return (stick < 0 ? -icfi_anchor_slides : icfi_anchor_holds) * stick * icfi_anchor_steps * s->h;
 }
 
 /* Makes the displacement of a touch `to`, clipped, where its places say x: moves its anchor by the rest. */
@@ -14883,7 +14913,8 @@ static void icfi_fit_slid(icfi_sim* s, int32_t i, const icfi_fit* fit, icf_vec3 
     icf_real strain;
     if (fit->count > 0) x = icfi_fit_at(fit, icf_vec3_sub(on[0], base), n);
     if (t->anchor.stick == 0) {
-        t->slid = x;
+        t->slid = x = icfi_no_longer(x, icfi_anchor_holds * icfi_anchor_steps * s->h *
+                                            s->surface[s->touch[i].contact.surface].slip_tolerance);
         t->anchor.at[0] = icfi_point_on(s, t->body[0], icf_vec3_sub(on[0], x));
         t->anchor.at[1] = icfi_point_on(s, t->body[1], on[1]);
         return;
@@ -14906,7 +14937,13 @@ static ICFI_NOINLINE void icfi_find_slid(icfi_sim* s)
         for (end = i; end < count; end++) {
             icfi_touching* t = s->touching + end;
             if (t->body[0] != first->body[0] || t->body[1] != first->body[1]) break;
+            /* what slides along a floor says nothing of a wall */
+            if (!(icf_vec3_dot(s->touch[end].contact.normal, s->touch[i].contact.normal) >
+                  ICF_R(0.9)) &&
+                end > i)
+                break;
             t->slid = t->turned = icf_vec3_make(0, 0, 0);
+            if (!icfi_can_stick(s, end)) t->anchor.stick = 0;
             if (!icfi_can_stick(s, end) || t->anchor.stick == 0) continue;
             t->turned = icfi_direction_of(s, t->body[icfi_turn_side(s, t)], t->anchor.turn);
             n = icfi_touch_points(s, end, on);
@@ -14955,19 +14992,26 @@ static void icfi_follow_anchor(icfi_sim* s, int32_t i)
     const icf_contact_result* r = &t->out.contact;
     const icf_surface* f = s->surface + s->touch[i].contact.surface;
     const icf_real vx = r->velocity.x, vy = r->velocity.y, fast = icfi_anchor_holds * r->stick;
-    const int slips = vx * vx + vy * vy > fast * fast,
+    const int moves = vx * vx + vy * vy > r->stick * r->stick * ICF_R(0.01),
               carries = f->velocity.x != 0 || f->velocity.y != 0 || f->velocity.z != 0;
-    icf_real stick;
+    icf_real stick, away, before;
     icf_vec3 axes[3];
     if (!icfi_can_stick(s, i)) return;
     if (t->anchor.stick == 0 && !(r->impulse.z > 0) && !(r->lag.limit > 0)) return;
     stick = r->stick > 0 ? r->stick : ICF_FABS(t->anchor.stick);
     t->anchor.stick = icfi_min(stick, icfi_anchor_most * f->slip_tolerance);
-    if (!slips && !carries && !icfi_spins(f)) return;
+    before = t->anchor.carried;
+    t->anchor.carried = 0; /* it grows step by step: what trembles is not carried */
+    if (!moves && !carries && !icfi_spins(f)) return;
     (void)icfi_contact_frame(f->tangent, s->touch[i].contact.normal, axes);
-    /* fast, and away from where it stuck: not what comes back, or is turned by its holder */
-    if (slips && vx * icf_vec3_dot(axes[0], t->slid) + vy * icf_vec3_dot(axes[1], t->slid) > 0)
-        t->anchor.stick = -t->anchor.stick;
+    away = vx * icf_vec3_dot(axes[0], t->slid) + vy * icf_vec3_dot(axes[1], t->slid);
+    if (away < 0) {
+        away = -away / icf_vec3_length(t->slid);
+        t->anchor.carried = icfi_min(away, 2 * before + t->anchor.stick);
+        t->anchor.carried = icfi_min(t->anchor.carried, icfi_anchor_carried * f->slip_tolerance);
+    } else if (away > 0 && vx * vx + vy * vy > fast * fast) {
+        t->anchor.stick = -t->anchor.stick; /* fast, and away from where it stuck */
+    }
     if (icfi_spins(f)) icfi_follow_turn(s, t, axes);
     /* a belt carries its side of the anchor along */
     if (carries) {
@@ -15255,13 +15299,23 @@ static int32_t icfi_run_end(const icfi_sim* s, int32_t i, const icf_vec3 at[2], 
     return end;
 }
 
+/* What a step of length `before` left, for one of length h: impulses are in proportion. After a step of quite
+   another length nothing is known. */
+static void icfi_scale_memory(icf_contact* c, icf_real h, icf_real before)
+{
+    const icf_real share = h < 16 * before && before < 16 * h ? h / before : 0;
+    c->impulse_guess = icf_vec3_scale(share, c->impulse_guess);
+    c->lag.limit *= share;
+    c->lag.before *= share;
+    c->lag.impulse *= share;
+}
+
 /* Makes links and contacts of the touches. */
 static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
 {
     icf_problem* p = &s->problem;
     const icf_lag none = {0, 0, 0};
     int32_t count = s->session->touches, i, k, end;
-    icfi_find_slid(s);
     for (i = 0; i < count; i = end) {
         const icfi_touching* t = s->touching + i;
         const int still = icfi_never_turns(s, t->body[0]);
@@ -15292,6 +15346,7 @@ static void icfi_link_touches(icfi_sim* s, int32_t* bias_at)
                 const icfi_contact_cache* m = s->memory + s->touching[k].memory;
                 c->impulse_guess = m->impulse;
                 if (s->header->settle) c->lag = m->lag;
+                if (s->h != s->turned) icfi_scale_memory(c, s->h, s->turned);
             }
             if (s->substep) c->lag = s->header->settle ? s->touching[k].out.contact.lag : none;
             s->touching[k].contact = p->contacts++;
@@ -16149,7 +16204,7 @@ static void icfi_move(icfi_sim* s)
     }
 }
 
-/* The free velocities of all trees in a substep */
+/* The free velocities of all trees in a substep, and how far touches are from where they stuck */
 static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s)
 {
     icf_result result;
@@ -16160,6 +16215,7 @@ static ICFI_NOINLINE icf_result icfi_begin_substep(icfi_sim* s)
         result = tree->single ? icfi_predict_body(s, tree) : icfi_predict_tree(s, tree);
         if (result != ICF_RESULT_OK) return result;
     }
+    icfi_find_slid(s);
     return ICF_RESULT_OK;
 }
 
@@ -17070,6 +17126,23 @@ ICF_API icf_result icf_body_get_next(const icf_world* world, icf_body body, icf_
     return ICF_RESULT_OK;
 }
 
+/* The caller has put a body elsewhere: its contacts, and those of what it carries, forget where they
+   stuck. */
+static void icfi_forget_anchors(icf_world* w, int32_t slot)
+{
+    icfi_sim s;
+    int32_t i, k, b;
+    icfi_front_open(w, &s);
+    for (i = 0; i < s.header->end[ICFI_CONTACTS]; i++) {
+        for (k = 0; k < 2; k++) {
+            b = s.memory[i].body[k];
+            while (b >= 0 && b != slot)
+                b = s.body[b].joint < 0 ? -1 : s.joint[s.body[b].joint].parent;
+            if (b >= 0) ICFI_MEMSET(&s.memory[i].anchor, 0, sizeof s.memory[i].anchor);
+        }
+    }
+}
+
 ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transform pose)
 {
     icfi_body* b = icfi_named_body(world, body);
@@ -17080,6 +17153,8 @@ ICF_API icf_result icf_body_set_pose(icf_world* world, icf_body body, icf_transf
     if (!icfi_check_loose(world, b, body)) return ICF_RESULT_BAD_STATE;
     icfi_body_move(b, pose);
     icfi_header_of(world)->posed = 1;
+    /* a platform that the caller moves keeps its grip */
+    if (icfi_is_dynamic(b)) icfi_forget_anchors(world, (int32_t)body.index);
     icfi_refresh_body(world, (int32_t)body.index);
     return ICF_RESULT_OK;
 }
@@ -17571,7 +17646,9 @@ ICF_API icf_result icf_joint_set_position(icf_world* world, icf_joint joint,
     const icf_result result = icfi_joint_numbers(world, j, position, 1);
     if (result != ICF_RESULT_OK) return result;
     icfi_copy_position(j->kind, position, j->position);
+    ICFI_MEMSET(j->slid, 0, sizeof j->slid);
     icfi_header_of(world)->posed = 1;
+    icfi_forget_anchors(world, j->child);
     icfi_refresh_body(world, j->child);
     return ICF_RESULT_OK;
 }

@@ -1443,8 +1443,9 @@ static void test_carried_by_lift_and_belt(void)
     TEST_CHECK(fabs((double)state(&s, lift).center.z - 0.6) < 1e-4);
     TEST_CHECK(fabs((double)st.center.z - 0.8) < 1e-3);
     st = state(&s, box[1]);
-    TEST_CHECK_(length(icf_vec3_sub(st.velocity, vec(2, 0, 0))) < 1e-4, "%g %g %g",
-                (double)st.velocity.x, (double)st.velocity.y, (double)st.velocity.z);
+    // the solver's tolerance in float is 1e-4 of that
+    TEST_CHECK_(length(icf_vec3_sub(st.velocity, vec(2, 0, 0))) < (EPS < 1e-10 ? 1e-4 : 3e-4),
+                "%g %g %g", (double)st.velocity.x, (double)st.velocity.y, (double)st.velocity.z);
     // 0.5 g until it has its speed, v^2 / (2 mu g) behind
     TEST_CHECK(fabs((double)st.center.x - (4 - 4 / (2 * 0.5 * 9.81))) < 0.05);
     icf_scene_destroy(&s);
@@ -2070,9 +2071,9 @@ static void test_box_in_closing_walls(void)
         corner_check(&c, "closing", 1.2 * most + 0.1, 2 * v + 0.1, none);
         corner_play(&c, 0, 0, 0.5);
         corner_play(&c, 0, 0, 0.25);
-        // anchors hold a box that is askew against what presses it flat, and it trembles: by 0.7 mm/s; in float
-        // the solver leaves 1e-4 of what presses, and by 1.8 mm/s
-        corner_check(&c, "closed", 0.002, 0.002, EPS < 1e-10 ? 0.001 : 0.003);
+        // anchors hold a box that is askew against what presses it flat, and it trembles: by 0.7 mm/s, with Similar
+        // friction, which is stiff, by 2.2; in float the solver leaves 1e-4 of what presses
+        corner_check(&c, "closed", 0.002, 0.002, EPS < 1e-10 && model != 1 ? 0.001 : 0.003);
         corner_play(&c, -h, v, 0);
         corner_check(&c, "squeezing", most + 0.1, 0.5 * v + 0.02, none);
         corner_play(&c, 0, 0, 0.5);

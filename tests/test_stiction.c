@@ -959,6 +959,89 @@ static void test_put_down(void)
     }
 }
 
+/* A cube on a slope at 95 % of the limit, in steps that differ by a fifth: slides no more than in equal steps. */
+static void test_uneven_steps(void)
+{
+    int settle, i;
+    for (settle = 0; settle < 2; settle++) {
+        icf_scene s = scene_of(ICF_MODEL_LAGGED);
+        icf_collider_def m = rubbing(0.5);
+        icf_world_def def;
+        icf_body b;
+        double x;
+        random_seed(SEED);
+        OK(icf_world_get_def(&s.world, &def));
+        def.settle = settle;
+        OK(icf_world_set_def(&s.world, &def));
+        ground(&s, &m);
+        b = cube(&s, &m, 0, 0, 0.05);
+        tilt(&s, atan(0.95 * 0.5));
+        for (i = 0; i < 1800 && step(&s, 60 * random_between(0.8, 1.2)); i++) continue;
+        x = center(&s, b).x;
+        if (show()) printf("  settle %d: slides %.3g m\n", settle, x);
+        CHECK_BELOW(magnitude(x), IN_FLOAT ? 1e-4 : 3e-5);
+        icf_scene_destroy(&s);
+    }
+}
+
+/* A cube on a turntable, half a metre off its axis, up to nine tenths of what friction can hold: it goes round. */
+static void test_turntable(void)
+{
+    static const double speeds[] = {0.3, 1, 2, 2.97}; /* rad/s; the last takes 4.4 of 4.9 m/s^2 */
+    int i, k;
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < 4; i++) {
+            icf_scene s = scene_of(ICF_MODEL_LAGGED);
+            icf_collider_def m = rubbing(0.5);
+            icf_body_def d = icf_default_body_def();
+            icf_body table, b;
+            icf_collider name;
+            const double hz = both_rates[k], w = speeds[i];
+            double from, drift;
+            d.kind = ICF_BODY_KINEMATIC;
+            d.pose.p.z = R(-0.5);
+            d.angular_velocity.z = R(w);
+            OK(icf_body_create(&s.world, &d, &table));
+            m.shape = icf_box(5, 5, R(0.5));
+            m.body = table;
+            OK(icf_collider_create(&s, &m, &name));
+            memset(&m.body, 0, sizeof m.body);
+            b = cube(&s, &m, 0.5, 0, 0.05);
+            OK(icf_body_set_velocity(&s.world, b, vec(0, w / 2, 0), vec(0, 0, w)));
+            play(&s, hz, 10);
+            from = hypot(center(&s, b).x, center(&s, b).y);
+            play(&s, hz, 5);
+            drift = 720 * (hypot(center(&s, b).x, center(&s, b).y) - from);
+            if (show()) printf("  turntable, %g rad/s, %g Hz: %.2g m/h\n", w, hz, drift);
+            CHECK_NEAR(from, 0.5, 0, 0.02); /* it slips a little until it is carried */
+            CHECK_BELOW(magnitude(drift), IN_FLOAT ? 1e-3 : 1e-6);
+            icf_scene_destroy(&s);
+        }
+    }
+}
+
+/* What the caller moves stays there: its contacts forget where they stuck. */
+static void test_moved_by_hand(void)
+{
+    static const double ways[] = {1e-5, 1e-4, 1e-3, 0.1};
+    int k;
+    for (k = 0; k < 4; k++) {
+        icf_scene s = scene_of(ICF_MODEL_LAGGED);
+        icf_collider_def m = rubbing(0.5);
+        icf_body b;
+        icf_transform pose;
+        ground(&s, &m);
+        b = cube(&s, &m, 0, 0, 0.05);
+        play(&s, 60, 1);
+        pose = state_of(&s.world, b).pose;
+        pose.p.x += R(ways[k]);
+        OK(icf_body_set_pose(&s.world, b, pose));
+        play(&s, 60, 1);
+        CHECK_NEAR(center(&s, b).x, ways[k], 0, IN_FLOAT ? 2e-6 : 1e-7);
+        icf_scene_destroy(&s);
+    }
+}
+
 /* Three pairs of cards that lean at 20 degrees, two of them with a card on top that carries the third. In float
    the cards, of 1.7 g, are softer: 1e-8 m, where rounding puts them, times 1e6 N/m is most of their weight. */
 static void test_card_house(void)
@@ -1201,6 +1284,9 @@ TEST_LIST = {
     {"ball_rolls",            test_ball_rolls           },
     {"block_stops",           test_block_stops          },
     {"put_down",              test_put_down             },
+    {"uneven_steps",          test_uneven_steps         },
+    {"moved_by_hand",         test_moved_by_hand        },
+    {"turntable",             test_turntable            },
     {"card_house",            test_card_house           },
     {"pile_rests",            test_pile_rests           },
     {"energy_is_not_gained",  test_energy_is_not_gained },
