@@ -333,6 +333,10 @@
    turns with constraints, in proportion to the square of the step: a third a second at 0.05 radians. Chains
    of joints are never apart, but keep energy to first order only.
 
+   Something light that carries more than a hundred times its mass on a slope still creeps: there friction is
+   soft, ICF (26), and an anchor pulls by 120 slip tolerances at most. So does what is held along t2 where
+   friction2 is less than a tenth of friction. Long thin rods that roll slip to and fro by 1 mm/s.
+
    A barrier law that is far too weak for its load may end as ICF_RESULT_NOT_CONVERGED under Similar
    friction: its wall is curved, and Newton's method creeps along it.
 
