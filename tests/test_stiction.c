@@ -1020,6 +1020,33 @@ static void test_turntable(void)
     }
 }
 
+/* A plank that leans on a wall; floor and wall are of one body. Neither says how far it slid along the other. */
+static void test_ladder(void)
+{
+    const double h = 0.5, t = 0.02;
+    int angle;
+    for (angle = 20; angle <= 50; angle += 10) {
+        const double a = angle * PI / 180;
+        icf_scene s = scene_of(ICF_MODEL_LAGGED);
+        icf_collider_def m = rubbing(0.5);
+        icf_transform pose = place_at(h * sin(a) + t * cos(a), 0, h * cos(a) + t * sin(a));
+        icf_collider name;
+        double drift;
+        m.shape = icf_half_space();
+        OK(icf_collider_create(&s, &m, &name));
+        m.shape = icf_shape_at(icf_box(R(0.1), 1, 2), place_at(-0.1, 0, 1));
+        OK(icf_collider_create(&s, &m, &name));
+        pose.q = dq_real(dq_about(d3_make(0, 1, 0), -a));
+        (void)add(&s, &m, icf_box(R(t), R(0.1), R(h)), 500, pose);
+        play(&s, 60, 5);
+        drift = drift_at_rest(&s, 60, 5);
+        if (show()) printf("  %d degrees: %.2g m/h, %ld iterations\n", angle, drift, iterations);
+        CHECK_BELOW(drift, STATIC_DRIFT);
+        TEST_CHECK(IN_FLOAT || iterations == 0);
+        icf_scene_destroy(&s);
+    }
+}
+
 /* What the caller moves stays there: its contacts forget where they stuck. */
 static void test_moved_by_hand(void)
 {
@@ -1287,6 +1314,7 @@ TEST_LIST = {
     {"uneven_steps",          test_uneven_steps         },
     {"moved_by_hand",         test_moved_by_hand        },
     {"turntable",             test_turntable            },
+    {"ladder",                test_ladder               },
     {"card_house",            test_card_house           },
     {"pile_rests",            test_pile_rests           },
     {"energy_is_not_gained",  test_energy_is_not_gained },
