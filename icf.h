@@ -16033,7 +16033,8 @@ static icf_options icfi_step_options(const icfi_sim* s)
     icf_options options = icf_default_options();
     options.tolerance = s->header->tolerance;
     options.iterations = s->header->iterations;
-    options.passes = s->header->passes;
+    /* the search for the end of a substep solves many times: one pass each */
+    options.passes = s->pass && s->header->passes > 1 ? 1 : s->header->passes;
     options.should_stop = s->world->should_stop;
     options.user = s->world->user;
     options.island = s->island;
