@@ -14093,6 +14093,25 @@ static icfi_spatial icfi_root_rate(const icfi_sim* s, const icfi_motion* motion,
     return x;
 }
 
+/* The force and torque, about the tree's origin, that give a body at place k the rate of its spatial
+   velocity, less gravity, applied forces and drag. Apart from its caller for frames below 2 kB. */
+static ICFI_NOINLINE void icfi_find_push(const icfi_sim* s, const icfi_world_tree* tree,
+                                         const icfi_motion* motion, int32_t k, int fresh)
+{
+    const int32_t body = s->place[k].body;
+    const icf_real* turned = s->own_inertia + 6 * k;
+    const icfi_spatial v = s->speed[k], x = s->rate[k];
+    const icf_vec3 c = icf_vec3_sub(motion[body].x, tree->origin),
+                   vc = icf_vec3_add(v.l, icf_vec3_cross(v.a, c));
+    icf_vec3 f, t;
+    if (fresh) s->outer[k] = icfi_body_push(s, body, vc, v.a, turned);
+    f = icf_vec3_add(x.l, icf_vec3_add(icf_vec3_cross(x.a, c), icf_vec3_cross(v.a, vc)));
+    f = icf_vec3_sub(icf_vec3_scale(s->body[body].mass, f), s->outer[k].l);
+    t = icf_vec3_add(icfi_symmetric(turned, x.a), icf_vec3_cross(v.a, icfi_symmetric(turned, v.a)));
+    s->push[k] =
+        icfi_spatial_make(icf_vec3_add(icf_vec3_sub(t, s->outer[k].a), icf_vec3_cross(c, f)), f);
+}
+
 /* Newton and Euler's recursion. out: the efforts that give a tree the accelerations `a` (NULL: none) in a
    configuration, less the efforts of gravity, applied forces and drag, for the last columns and speeds. If
    not fresh, reuses the last gravity, applied forces and drag, and renews only the terms quadratic in
@@ -14105,12 +14124,8 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
     int32_t k, i;
     for (k = tree->first; k < tree->first + tree->places; k++) {
         const icfi_world_place* p = s->place + k;
-        const icf_real* turned = s->own_inertia + 6 * k;
         const icfi_spatial v = s->speed[k];
-        const icf_vec3 c = icf_vec3_sub(motion[p->body].x, o),
-                       vc = icf_vec3_add(v.l, icf_vec3_cross(v.a, c));
         icfi_spatial base, x;
-        icf_vec3 f, t;
         if (p->parent >= 0) {
             base = s->speed[p->parent];
             x = s->rate[p->parent];
@@ -14126,13 +14141,7 @@ static void icfi_inverse_dynamics(const icfi_sim* s, const icfi_world_tree* tree
                 x, u[p->dof + i], icfi_spatial_cross(s->by_parent[d] ? base : v, s->column[d]));
         }
         s->rate[k] = x;
-        if (fresh) s->outer[k] = icfi_body_push(s, p->body, vc, v.a, turned);
-        f = icf_vec3_add(x.l, icf_vec3_add(icf_vec3_cross(x.a, c), icf_vec3_cross(v.a, vc)));
-        f = icf_vec3_sub(icf_vec3_scale(s->body[p->body].mass, f), s->outer[k].l);
-        t = icf_vec3_add(icfi_symmetric(turned, x.a),
-                         icf_vec3_cross(v.a, icfi_symmetric(turned, v.a)));
-        s->push[k] = icfi_spatial_make(
-            icf_vec3_add(icf_vec3_sub(t, s->outer[k].a), icf_vec3_cross(c, f)), f);
+        icfi_find_push(s, tree, motion, k, fresh);
     }
     for (k = tree->first + tree->places - 1; k >= tree->first; k--) {
         const icfi_world_place* p = s->place + k;
