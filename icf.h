@@ -14732,10 +14732,10 @@ static void icfi_touch_now(const icfi_sim* s, int32_t i, icf_vec3 at[2], icf_rea
 
 /* ---- anchors ---- */
 
-/* Regularised friction holds by a slip, so what it holds creeps. An anchor cures this: it knows the points of
-   A and B that were together when the contact stuck. Friction then acts on the slip plus x / T, where x is
-   how far these points have come apart along the surface: a spring that friction limits, with a damper. The
-   cost stays as convex as it was, and at rest x holds the load without any slip.
+/* Regularised friction needs a slip to hold, so what it holds creeps. An anchor cures this: it knows the
+   points of A and B that were together when the contact stuck. Friction then acts on the slip plus x / T,
+   where x is how far these points have come apart along the surface: a spring that friction limits, with
+   a damper. The cost stays as convex as it was, and at rest x holds the load without any slip.
 
    Places are compared, not velocities added up: what a turning gripper holds moves in arcs, which the sum of
    its velocities does not know. But what rolls must add up arcs on both surfaces, or it would lose speed:
@@ -14923,7 +14923,7 @@ static void icfi_fit_slid(icfi_sim* s, int32_t i, const icfi_fit* fit, icf_vec3 
     icfi_touching* t = s->touching + i;
     icf_vec3 on[2], x = icf_vec3_make(0, 0, 0), off;
     const icf_vec3 n = icfi_touch_points(s, i, on);
-    icf_real strain;
+    icf_real longest, strain;
     if (fit->count > 0) x = icfi_fit_at(fit, icf_vec3_sub(on[0], base), n);
     if (t->anchor.stick == 0) {
         t->slid = x = icfi_no_longer(x, icfi_anchor_holds * icfi_anchor_steps * s->h *
@@ -14932,8 +14932,9 @@ static void icfi_fit_slid(icfi_sim* s, int32_t i, const icfi_fit* fit, icf_vec3 
         t->anchor.at[1] = icfi_point_on(s, t->body[1], on[1]);
         return;
     }
-    off = icf_vec3_sub(icfi_no_longer(x, icfi_longest_slid(s, t)), t->slid);
-    strain = icfi_anchor_strain * icfi_longest_slid(s, t);
+    longest = icfi_longest_slid(s, t);
+    off = icf_vec3_sub(icfi_no_longer(x, longest), t->slid);
+    strain = icfi_anchor_strain * longest;
     if (icf_vec3_dot(off, off) > strain * strain)
         icfi_set_slid(s, t, t->slid, icf_vec3_add_scaled(t->slid, icfi_anchor_relaxes, off));
 }
@@ -14957,7 +14958,7 @@ static ICFI_NOINLINE void icfi_find_slid(icfi_sim* s)
                 break;
             t->slid = t->turned = icf_vec3_make(0, 0, 0);
             if (!icfi_can_stick(s, end)) t->anchor.stick = 0;
-            if (!icfi_can_stick(s, end) || t->anchor.stick == 0) continue;
+            if (t->anchor.stick == 0) continue;
             t->turned = icfi_direction_of(s, t->body[icfi_turn_side(s, t)], t->anchor.turn);
             n = icfi_touch_points(s, end, on);
             x = icfi_displacement(s, t, on, n);
